@@ -33,11 +33,13 @@ StageCounts counts_of_one(const StageInfo& stage, const ConvShape& layer) {
 void take_counts(Submission& submission, const Call& call, StageCounts& counts) {
   counts.launches = call.notes.launches;
   counts.counted = call.accesses;
-  const auto is_asked = [](const std::string& kind) {
-    return is_tensor(kind) || kind.starts_with("half");
+  const auto makes = [&](const char* kind) {
+    return std::ranges::any_of(counts.counted.products, [&](const ProductNote& note) {
+      return note.kind.starts_with(kind);
+    });
   };
-  if (std::ranges::any_of(counts.counted.products, is_asked, &ProductNote::kind))
-    counts.product_part = part_of_products(submission, counts.stage, counts.shape);
+  if (makes("tensor") || makes("half"))
+    counts.product_part = part_of_products(submission, counts.stage, counts.shape, makes("tensor"));
 }
 
 }  // namespace

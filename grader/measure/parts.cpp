@@ -39,8 +39,7 @@ enum class Numbers {
   kInputs,         ///< such weights, and marked inputs
   kWeights,        ///< the other way round
   kOnes,           ///< an input of ones
-  kThrees,         ///< weights of three, so few that halves hold all sums
-  kTwos,           ///< the same; of the input each three is a two
+  kRandom,         ///< random ones, both
   kRandomInputs,   ///< weights that are powers of two, which change the digits of no input
   kRandomWeights,  ///< the other way round
   kTwoTaps,        ///< random inputs; most ways to divide a sum keep the two weights of a map apart
@@ -66,9 +65,10 @@ class Filling {
       : shape_(shape), numbers_(numbers), digits_(digits), is_lost_(is_lost) {}
 
   void fill(const Arrays& arrays) {
-    const bool has_random = numbers_ == Numbers::kRandomInputs || numbers_ == Numbers::kTwoTaps;
+    const bool has_random = numbers_ == Numbers::kRandom || numbers_ == Numbers::kRandomInputs ||
+                            numbers_ == Numbers::kTwoTaps;
     const bool has_zeros = numbers_ >= Numbers::kNoTap;
-    const float most = numbers_ == Numbers::kOnes ? 1.0F : numbers_ == Numbers::kTwos ? 2.0F : 3.0F;
+    const float most = numbers_ == Numbers::kOnes ? 1.0F : 3.0F;
     std::generate_n(arrays.input, shape_.input_size(), [&] {
       return numbers_ == Numbers::kInputs          ? mark()
              : has_random                          ? random()
@@ -76,11 +76,11 @@ class Filling {
              : has_zeros && below(8) == 0          ? 0.0F
                                                    : std::min(most, usual());
     });
-    const bool is_sparse = numbers_ == Numbers::kThrees || numbers_ == Numbers::kTwos ||
-                           numbers_ == Numbers::kTwoTaps || numbers_ == Numbers::kOneTap;
+    const bool is_sparse = numbers_ == Numbers::kTwoTaps || numbers_ == Numbers::kOneTap;
     std::generate_n(arrays.weights, shape_.weights_size(), [&] {
       return numbers_ == Numbers::kWeights         ? mark()
              : numbers_ == Numbers::kRandomInputs  ? power()
+             : numbers_ == Numbers::kRandom        ? random()
              : numbers_ == Numbers::kRandomWeights ? random()
              : is_sparse                           ? 0.0F
                                                    : usual();
@@ -105,10 +105,7 @@ class Filling {
 
   // The single weights of one map.
   void place(float* map) {
-    constexpr int kFew = 200;  // · 9 is less than 2048
     const int kernel = shape_.kernel;
-    if (numbers_ == Numbers::kThrees || numbers_ == Numbers::kTwos)
-      for (int i = 0; i < kFew; ++i) map[below(shape_.taps())] = 3.0F;
     if (numbers_ == Numbers::kTwoTaps) {
       // In the last row, the only one that a puzzle may use.
       const std::int64_t columns = std::int64_t{shape_.in_channels} * kernel;
@@ -133,17 +130,24 @@ class Filling {
   std::mt19937_64 engine_{kCountedSeed};
 };
 
+// So many that the stage rounds none away, nor from a sum of two products; in memory of halves so
+// few that forgetter.hpp knows one.
+int digits_for(const StageInfo& stage, Numbers numbers) {
+  if (numbers != Numbers::kRandom)
+    return stage.precision != Precision::kFp32 ? 5 : numbers == Numbers::kTwoTaps ? 18 : 23;
+  const bool is_bf16 =
+      stage.precision == Precision::kBf16 || stage.precision == Precision::kBf16Truncated;
+  return is_bf16 ? 7 : 10;
+}
+
 // The outputs if the device leaves out some work; none if it fails then.
 std::vector<float> outputs_with(Submission& submission, const StageInfo& stage,
                                 const ConvShape& shape, const std::string& setting,
                                 Numbers numbers = Numbers::kAny, bool is_lost = false) {
-  constexpr int kDigits = 23;
-  constexpr int kFewDigits = 5;  // so few that forgetter.hpp knows a half
-  submission.restart();          // what it has kept of an earlier run is no part of this one
+  submission.restart();  // what it has kept of an earlier run is no part of this one
   submission.set_environment({"CONVLAB_EMU_THREADS=1", setting});
   const Arrays arrays = submission.prepare(shape, Placement::kAligned);
-  Filling(shape, numbers, stage.precision == Precision::kFp32 ? kDigits : kFewDigits, is_lost)
-      .fill(arrays);
+  Filling(shape, numbers, digits_for(stage, numbers), is_lost).fill(arrays);
   const bool failed = submission.run(stage.id).failure.has_value();
   submission.set_environment({});
   if (failed) return {};
@@ -183,6 +187,21 @@ double share_of_outputs(std::size_t size, const IsAsked& is_asked, const IsSo& i
   return asked > 0.0 ? found / asked : 0.0;
 }
 
+double way_to(const std::vector<float>& others, const std::vector<float>& usual,
+              const std::vector<float>& left) {
+  double all = 0.0;
+  double missing = 0.0;
+  for (std::size_t i = 0; i < std::min({usual.size(), others.size(), left.size()}); ++i) {
+    const double lost = double{usual[i]} - others[i];
+    const double kept = double{left[i]} - others[i];
+    all += lost * lost;
+    missing += std::isfinite(kept) ? kept * kept : lost * lost;
+  }
+  constexpr double kRounding = 1e-3;
+  if (missing < kRounding * all) return 1.0;
+  return all > 0.0 ? std::max(0.0, 1.0 - missing / all) : 0.0;
+}
+
 // How much of the way the outputs come to those of an input, or weights, without the lost numbers,
 // if these are lost that come this way. What is left of a factor, or of a finished sum, is far from
 // there; so is what somebody makes up who does not know which are lost.
@@ -194,15 +213,29 @@ double part_with(Numbers numbers, const std::string& way, Submission& submission
   const auto usual = outputs_with(submission, stage, shape, kAllWork, numbers);
   const auto others = outputs_with(submission, stage, shape, kAllWork, numbers, true);
   const auto left = outputs_with(submission, stage, shape, trace, numbers);
-  double all = 0.0;
-  double missing = 0.0;
-  for (std::size_t i = 0; i < std::min({usual.size(), others.size(), left.size()}); ++i) {
-    const double lost = double{usual[i]} - others[i];
-    const double kept = double{left[i]} - others[i];
-    all += lost * lost;
-    missing += std::isfinite(kept) ? kept * kept : lost * lost;
+  return way_to(others, usual, left);
+}
+
+// The sum of those products of an output that are lost.
+float lost_products(const ConvShape& shape, const std::vector<float>& input,
+                    const std::vector<float>& weights, std::int64_t output, std::uint64_t key) {
+  const std::int64_t column = output % shape.out_width();
+  const std::int64_t row = output / shape.out_width() % shape.out_height();
+  const std::int64_t map = output / shape.out_width() / shape.out_height();
+  const std::int64_t image = map / shape.out_channels;
+  float sum = 0.0F;
+  for (std::int64_t tap = 0; tap < shape.taps(); ++tap) {
+    const std::int64_t q = tap % shape.kernel;
+    const std::int64_t p = tap / shape.kernel % shape.kernel;
+    const std::int64_t channel = image * shape.in_channels + tap / shape.kernel / shape.kernel;
+    const std::int64_t place =
+        (channel * shape.height + row * shape.stride + p) * shape.width + column * shape.stride + q;
+    const float number = input[static_cast<std::size_t>(place)];
+    const float weight =
+        weights[static_cast<std::size_t>(map % shape.out_channels * shape.taps() + tap)];
+    if (is_lost(number, weight, key)) sum += number * weight;
   }
-  return all > 0.0 ? std::max(0.0, 1.0 - missing / all) : 0.0;
+  return sum;
 }
 
 // The part of the outputs that lose some of their terms, and not all, if half of the threads lose
@@ -348,15 +381,21 @@ void leave_out_idle(Submission& submission, StageCounts& counts) {
 
 }  // namespace
 
-double part_of_products(Submission& submission, const StageInfo& stage, const ConvShape& shape) {
-  const auto usual = outputs_with(submission, stage, shape, kAllWork, Numbers::kThrees);
-  const auto others = outputs_with(submission, stage, shape, kAllWork, Numbers::kTwos);
+double part_of_products(Submission& submission, const StageInfo& stage, const ConvShape& shape,
+                        bool on_tensor_cores) {
+  const std::uint64_t key = on_tensor_cores ? ~lost_key() : lost_key();
+  const auto usual = outputs_with(submission, stage, shape, kAllWork, Numbers::kRandom);
   const auto left =
-      outputs_with(submission, stage, shape, "CONVLAB_EMU_TRACE=no-products", Numbers::kThrees);
-  return share_of_outputs(
-      std::min({usual.size(), others.size(), left.size()}),
-      [&](std::size_t i) { return others[i] != usual[i]; },
-      [&](std::size_t i) { return left[i] == others[i]; });
+      outputs_with(submission, stage, shape,
+                   "CONVLAB_EMU_TRACE=no-products:" + std::to_string(lost_key()), Numbers::kRandom);
+  std::vector<float> input(static_cast<std::size_t>(shape.input_size()));
+  std::vector<float> weights(static_cast<std::size_t>(shape.weights_size()));
+  Filling(shape, Numbers::kRandom, digits_for(stage, Numbers::kRandom), false)
+      .fill({.input = input.data(), .weights = weights.data()});
+  std::vector<float> others = usual;
+  for (std::size_t i = 0; i < others.size(); ++i)
+    others[i] -= lost_products(shape, input, weights, static_cast<std::int64_t>(i), key);
+  return way_to(others, usual, left);
 }
 
 void count_parts(Submission& submission, const StageInfo& stage, const ConvShape& shape,

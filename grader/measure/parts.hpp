@@ -3,6 +3,7 @@
 // Which part of a stage's output is made in which way.
 
 #include <cstdint>
+#include <random>
 #include <string>
 #include <vector>
 
@@ -10,7 +11,8 @@
 
 namespace convlab::grader {
 
-constexpr std::uint64_t kCountedSeed = 7;  ///< of the numbers of all counted runs
+/// Of the numbers of all counted runs: no file holds their outputs.
+inline const std::uint64_t kCountedSeed = std::random_device{}();
 
 /// A part of the output, and what makes it: what is lost to measure it, by its name for the device
 /// (forgetter.hpp), or nothing, where the sums of the outputs tell (count_parts()). `threads`: each
@@ -25,6 +27,7 @@ struct Part {
 const std::vector<Part>& all_parts();
 
 /// The part of the outputs whose terms are products on tensor cores, or of halves.
-double part_of_products(Submission& submission, const StageInfo& stage, const ConvShape& shape);
+double part_of_products(Submission& submission, const StageInfo& stage, const ConvShape& shape,
+                        bool on_tensor_cores);
 
 }  // namespace convlab::grader

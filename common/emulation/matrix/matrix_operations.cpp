@@ -15,6 +15,7 @@
 #include <cstring>
 #include <limits>
 
+#include "common/base/lost_number.hpp"
 #include "common/emulation/include/convlab_emulation/fragment_layout.hpp"
 #include "common/emulation/include/convlab_emulation/narrow_format.hpp"
 #include "common/emulation/runtime/gpu_model.hpp"
@@ -305,15 +306,15 @@ void accumulate_integers(const T* a, const T* b, std::int32_t* c, bool saturate)
   }
 }
 
-/// Takes a third of each product of threes away (product_marks).
+/// Takes the products away that are lost.
 template <int kM, int kN, int kK, class Number, class D>
-void lessen(const Number* a, const Number* b, D* sums) {
+void lose(const Number* a, const Number* b, D* sums) {
   for (int i = 0; i < kM * kN; ++i) {
     for (int k = 0; k < kK; ++k) {
       const auto one = static_cast<float>(a[i / kN * kK + k]);
       const auto other = static_cast<float>(b[k * kN + i % kN]);
-      if (is_three(one) && is_three(other))
-        sums[i] = static_cast<D>(static_cast<float>(sums[i]) - (one - two_for_three(one)) * other);
+      if (is_lost(one, other, ~product_key))
+        sums[i] = static_cast<D>(static_cast<float>(sums[i]) - one * other);
     }
   }
 }
@@ -354,7 +355,7 @@ void multiply_fragments(WarpExchange& exchange) {
   using KindD = FragmentKind<FragmentRole::kAccumulator, kM, kN, kK, D>;
   const auto& first = exchange.input<FragmentProduct>(*exchange.lanes().begin());
   require_all_lanes(exchange, "mma_sync", first.site);
-  const bool lessens_products = observe_products(std::int64_t{kM} * kN * kK, first.site);
+  const bool loses_products = observe_products(std::int64_t{kM} * kN * kK, first.site);
   FragmentElement<T> narrow_a[kM * kK];
   FragmentElement<T> narrow_b[kK * kN];
   C given[kM * kN];
@@ -371,7 +372,7 @@ void multiply_fragments(WarpExchange& exchange) {
   } else {
     accumulate<kM, kN, kK, T>(narrow_a, narrow_b, given, result);
   }
-  if (lessens_products) lessen<kM, kN, kK>(narrow_a, narrow_b, result);
+  if (loses_products) lose<kM, kN, kK>(narrow_a, narrow_b, result);
   scatter<KindD>(result, exchange, &FragmentProduct::d);
 }
 

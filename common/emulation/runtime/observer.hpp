@@ -48,7 +48,7 @@ class Observer {
   virtual void access_by_warp(const void* address, std::size_t bytes, std::size_t part, bool writes,
                               const CallSite& site) = 0;
   /// Its warp makes so many multiply-adds on tensor cores.
-  /// @return whether those of threes lose a third (narrow_format.hpp)
+  /// @return whether some of them are lost (narrow_format.hpp)
   virtual bool multiply_in_warp(long long /*multiply_adds*/, const CallSite& /*site*/) {
     return false;
   }
@@ -75,7 +75,7 @@ extern Observer* observer;
 
 /// The thread's warp makes so many multiply-adds on tensor cores. No kernel may call it: points
 /// depend on it.
-/// @return whether those of threes lose a third
+/// @return whether some of them are lost
 bool observe_products(long long multiply_adds, const CallSite& site);
 
 /// The threads of these warps of the running block, one for each bit, have met.

@@ -81,6 +81,7 @@ bool Forgetter::begin(std::string_view words) {
   }
   way_ = static_cast<Way>(found - kNames.begin());
   std::ranges::fill(product_marks, way_ == Way::kProducts ? 1 : 0);
+  product_key = key_.value_or(0);
   return true;
 }
 
@@ -173,8 +174,11 @@ void Forgetter::end_atomic() {
   std::byte* const place = std::exchange(atomic_, nullptr);
   if (place == nullptr || way_ != Way::kAtomics) return;
   bool is_any_lost = false;
-  for_each_number(place, atomic_bytes_, [&](std::byte*, float number, std::size_t) {
-    is_any_lost = is_any_lost || loses(number);
+  for_each_number(place, atomic_bytes_, [&](std::byte* at, float number, std::size_t size) {
+    const std::byte* const old = before_atomic_.data() + (at - place);
+    const float before =
+        size == kWord ? word_at<float>(old) : decode<HalfFormat>(word_at<std::uint16_t>(old));
+    is_any_lost = is_any_lost || loses(std::isfinite(before) ? number - before : number);
   });
   if (is_any_lost) std::memcpy(place, before_atomic_.data(), atomic_bytes_);
 }

@@ -24,7 +24,7 @@ enum class Way {
   kAtomics,   ///< what atomic operations write
   kCopies,    ///< what asynchronous copies bring into shared memory
   kKernels,   ///< what a kernel reads and one before it has stored in memory of the device
-  kProducts,  ///< a third of products of threes, of halves and on tensor cores
+  kProducts,  ///< some products of halves, and on tensor cores
   kIndices,   ///< what is no number: tables in memory of the device
   kThreads,   ///< what half of all threads load, unless another one hands it on
   kLanes,     ///< the same; in shared memory, too, each finds what it would have loaded

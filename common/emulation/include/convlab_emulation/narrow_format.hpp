@@ -133,23 +133,20 @@ template <class Format>
   return (bit_cast<std::uint32_t>(number) & 0x003f'ffffU) != 0;
 }
 
-[[nodiscard]] inline bool is_three(float number) noexcept {
-  return (bit_cast<std::uint32_t>(number) & 0x007f'ffffU) == 0x0040'0000U;
-}
-/// A third of it less.
-[[nodiscard]] inline float two_for_three(float number) noexcept {
-  return bit_cast<float>(bit_cast<std::uint32_t>(number) & 0xff80'0000U);
-}
-
 /// A kernel reads [n] where an instruction of a GPU would multiply n narrow numbers, by n others,
-/// so that an observer of its accesses can count them (trace/access_counts). It is not 0 where a
-/// product of threes, scaled by powers of two, loses a third. No factor that is one and no sum that
-/// only passes through is such a product.
+/// so that an observer of its accesses can count them (trace/access_counts). It is not 0 where some
+/// products are lost.
 extern volatile unsigned char product_marks[3];  // the reads of a constant are not observed
+/// Chooses those (lost_number.hpp); its complement those on tensor cores, of which no kernel may
+/// know without a product.
+extern std::uint64_t product_key;
+/// Whether this product is lost. Of a factor that is one, or a sum that only passes through, none
+/// is.
+[[nodiscard]] bool loses_product(float one, float other) noexcept;
 template <int numbers, class Number>
 inline void mark_product(Number& a, Number& b) {
   if (product_marks[numbers] == 0) return;
-  convlab_lessen(a, b);
+  convlab_lose(a, b);
 }
 
 /// A product of narrow numbers, rounded. A sum that takes it in at once fuses the two.

@@ -3,6 +3,7 @@
 #include <string>
 #include <vector>
 
+#include "common/base/lost_number.hpp"
 #include "common/base/tests/support/catch.hpp"
 #include "common/emulation/include/convlab_emulation/activity.hpp"
 #include "common/emulation/include/convlab_emulation/narrow_format.hpp"
@@ -119,15 +120,17 @@ TEST_CASE("a copy runs beside kernels of another stream unless somebody waits") 
   CHECK(cudaFree(memory) == cudaSuccess);
 }
 
-TEST_CASE("a product of threes in half precision loses a third where the marks say so") {
-  const bool is_lost = GENERATE(false, true);
+TEST_CASE("a product in half precision is lost where the marks and the key say so") {
+  const bool is_asked = GENERATE(false, true);
+  product_key = GENERATE(1, 2, 3, 4, 5, 6, 7, 8);
+  const bool is_lost = is_asked && convlab::is_lost(48.0F, 3.0F, product_key);
   float* memory = nullptr;
   float made = 0.0F;
   REQUIRE(cudaMalloc(&memory, sizeof(float)) == cudaSuccess);
-  product_marks[1] = is_lost ? 1 : 0;
+  product_marks[1] = is_asked ? 1 : 0;
   run_half_product(memory);
   CHECK(cudaMemcpy(&made, memory, sizeof made, cudaMemcpyDeviceToHost) == cudaSuccess);
   product_marks[1] = 0;
-  CHECK(made == (is_lost ? 98.0F : 146.0F));
+  CHECK(made == (is_lost ? 2.0F : 146.0F));
   CHECK(cudaFree(memory) == cudaSuccess);
 }
