@@ -103,7 +103,15 @@ void BlockRunner::carry(Fiber& self) {
 void BlockRunner::run_thread() {
   if (observer != nullptr) [[unlikely]]
     observer->begin_thread(__builtin_frame_address(0));
-  call_->run_thread(call_->arguments);
+  // What reports the exception never returns: it stands outside of the handler.
+  std::exception_ptr thrown;
+  try {
+    call_->run_thread(call_->arguments);
+  } catch (...) {
+    thrown = std::current_exception();
+  }
+  if (thrown) [[unlikely]]
+    fail_with_exception(std::move(thrown));
   // If the thread has waited, this stack has become its own: what returned is the running thread,
   // which need not be the one that began above.
   const EmulatedThread& thread = scheduler_.end_thread();

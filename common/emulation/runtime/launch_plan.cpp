@@ -283,8 +283,9 @@ KernelShared shared_memory_of(const void* function) {
   return shared;
 }
 
-void push_launch(PendingLaunch launch) {
-  pending_launches().push_back(std::move(launch));
+void push_launch(const Configuration& configuration, const char* name, const void* function,
+                 const void* callable) {
+  pending_launches().push_back({KernelCall{configuration, name, function}, callable});
 }
 
 PendingLaunch pop_launch() {
@@ -293,7 +294,8 @@ PendingLaunch pop_launch() {
   return launch;
 }
 
-cudaError_t submit_kernel(KernelCall call, const PointerArgument* pointers, int pointer_count) {
+cudaError_t submit_kernel(const KernelCall& call, const PointerArgument* pointers,
+                          int pointer_count) {
   std::shared_ptr<void> owner(call.arguments, call.destroy);
   return submit(call.stream, [&](Action& action) {
     return plan_kernel(call, std::move(owner), pointers, pointer_count, action);

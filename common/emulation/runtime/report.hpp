@@ -2,6 +2,7 @@
 
 #include <array>
 #include <cstdint>
+#include <exception>
 #include <functional>
 #include <optional>
 #include <string>
@@ -78,6 +79,8 @@ struct Fault {
 /// fail_kernel (collective.hpp) for a fault of a certain kind.
 [[noreturn, gnu::format(printf, 4, 5)]] void fail_thread(FaultKind kind, KernelFault error,
                                                          CallSite site, const char* format, ...);
+/// Ends a kernel that has thrown an exception. (A GPU knows none.)
+[[noreturn]] void fail_with_exception(std::exception_ptr thrown);
 
 class BlockRunner;
 

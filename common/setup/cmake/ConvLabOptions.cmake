@@ -31,6 +31,11 @@ elseif(CMAKE_CXX_COMPILER_ID STREQUAL "Clang" AND CMAKE_CXX_COMPILER_VERSION VER
                       "On Debian or Ubuntu: common/setup/lab setup")
 endif()
 
+# Of the time until a small file is checked, GNU's usual linker takes a quarter; gold, from the same
+# package, takes half as long.
+include(CheckLinkerFlag)
+check_linker_flag(CXX -fuse-ld=gold CONVLAB_HAS_GOLD)
+
 # convlab_options: linked by every target.
 add_library(convlab_options INTERFACE)
 target_include_directories(convlab_options INTERFACE "${CMAKE_SOURCE_DIR}")

@@ -60,11 +60,11 @@ struct WarpExchange {
     return lane >= 0 && lane < kWarpSize && ((present >> lane) & 1U) != 0;
   }
   template <typename T>
-  [[nodiscard]] const T& input(int lane) const {
+  [[nodiscard]] const auto& input(int lane) const {
     return *static_cast<const T*>(inputs[lane]);
   }
   template <typename T>
-  [[nodiscard]] T& output(int lane) const {
+  [[nodiscard]] auto& output(int lane) const {
     return *static_cast<T*>(outputs[lane]);
   }
 };

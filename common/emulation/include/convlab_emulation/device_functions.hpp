@@ -31,7 +31,7 @@ class AtomicAccess {
 /// that call it, so that the observer learns the line of the kernel.
 /// @param kind  of AtomicKind
 template <typename T, typename Change>
-[[gnu::always_inline]] inline T atomic_update(T* address, Change change, unsigned kind = 0) {
+[[gnu::always_inline]] inline auto atomic_update(T* address, Change change, unsigned kind = 0) {
   if (!is_shared(address)) take_turn();
   const AtomicAccess access(address, sizeof(T), kind);
   const T old = *address;
@@ -39,7 +39,7 @@ template <typename T, typename Change>
   return old;
 }
 template <typename T>
-[[gnu::always_inline]] inline T atomic_read(const T* address, unsigned kind) {
+[[gnu::always_inline]] inline auto atomic_read(const T* address, unsigned kind) {
   if (!is_shared(address)) take_turn();
   const AtomicAccess access(address, sizeof(T), kind | kAtomicReads);
   return *address;
@@ -53,7 +53,7 @@ template <typename T>
 
 // Integers wrap round, as on a GPU.
 template <typename T, typename Value>
-[[gnu::always_inline]] constexpr T wrapped_sum(T a, Value b) {
+[[gnu::always_inline]] constexpr auto wrapped_sum(T a, Value b) {
   if constexpr (std::is_integral_v<T>)
     return static_cast<T>(static_cast<std::make_unsigned_t<T>>(a) +
                           static_cast<std::make_unsigned_t<T>>(b));
@@ -61,7 +61,7 @@ template <typename T, typename Value>
     return static_cast<T>(a + b);
 }
 template <typename T, typename Value>
-[[gnu::always_inline]] constexpr T wrapped_difference(T a, Value b) {
+[[gnu::always_inline]] constexpr auto wrapped_difference(T a, Value b) {
   if constexpr (std::is_integral_v<T>)
     return wrapped_sum(a, 0 - static_cast<std::make_unsigned_t<T>>(b));
   else
@@ -70,14 +70,14 @@ template <typename T, typename Value>
 
 /// Global memory adds floats without subnormal numbers, shared memory with them.
 template <typename T>
-[[gnu::always_inline]] inline T atomic_sum(const T* address, T old, T value) {
+[[gnu::always_inline]] inline auto atomic_sum(const T* address, T old, T value) {
   if constexpr (std::is_same_v<T, float>)
     if (!is_shared(address)) return flushed(flushed(old) + flushed(value));
   return wrapped_sum(old, value);
 }
 
 template <typename T>
-[[nodiscard]] bool same_bits(const T& a, const T& b) {
+[[nodiscard]] auto same_bits(const T& a, const T& b) {
   return std::memcmp(&a, &b, sizeof(T)) == 0;
 }
 

@@ -35,7 +35,7 @@ class RoundingScope {
 /// The value, hidden from the optimiser: it can neither compute with the value at compile time nor
 /// move computations with it past another such call.
 template <class T>
-T opaque(T value) {
+auto opaque(T value) {
   asm volatile("" : "+m"(value) : : "memory");
   return value;
 }
@@ -50,7 +50,7 @@ template <class Operation, class... T>
 
 /// The value, kept out of a fused multiply-add: neither a product that one takes in, nor its sum.
 template <class T>
-T unfused(T value) {
+auto unfused(T value) {
 #if defined(__x86_64__)
   if (!__builtin_constant_p(value)) asm("" : "+x"(value));
 #elif defined(__aarch64__)
@@ -150,7 +150,7 @@ namespace convlab::emulation {
 /// The sum of `count` products of parts of two words, from the first one of a and from part
 /// `first_b` of b on, added to c; it wraps round.
 template <class A, class B, class Word>
-constexpr Word dot(Word a, Word b, Word c, unsigned int count, unsigned int first_b) {
+constexpr auto dot(Word a, Word b, Word c, unsigned int count, unsigned int first_b) {
   auto sum = static_cast<unsigned int>(c);
   for (unsigned int i = 0; i < count; ++i) {
     const auto x = static_cast<A>(static_cast<unsigned int>(a) >> (8 * sizeof(A) * i));

@@ -23,7 +23,7 @@ template <class T, class Real>
 /// A NaN as a whole number of 32 bits or more: 0, or where one of the two has 64 bits the highest
 /// bit alone. Source: an H200 (common/emulation/tests/features/arithmetic.cu).
 template <class T, class Real>
-[[nodiscard]] constexpr T converted_nan() {
+[[nodiscard]] constexpr auto converted_nan() {
   return sizeof(T) == 8 || sizeof(Real) == 8 ? static_cast<T>(1ULL << (8 * sizeof(T) - 1)) : T{0};
 }
 

@@ -36,23 +36,26 @@ __extension__ typedef __int128 Int128;
 __extension__ typedef unsigned __int128 UInt128;
 // NOLINTEND(modernize-use-using)
 
+// What inline functions of these headers call returns auto: GCC then instantiates it where the
+// header is precompiled, and not in each program that has the header.
+
 template <typename To, typename From>
-[[nodiscard]] constexpr To bit_cast(const From& from) noexcept {
+[[nodiscard]] constexpr auto bit_cast(const From& from) noexcept {
   return __builtin_bit_cast(To, from);
 }
 
 /// Of unsigned types of 32 and 64 bits; all bits of a zero are leading and trailing ones.
 template <typename T>
-[[nodiscard]] constexpr int popcount(T x) noexcept {
+[[nodiscard]] constexpr auto popcount(T x) noexcept {
   return __builtin_popcountll(x);
 }
 template <typename T>
-[[nodiscard]] constexpr int countl_zero(T x) noexcept {
+[[nodiscard]] constexpr auto countl_zero(T x) noexcept {
   constexpr int kUnused = 64 - 8 * static_cast<int>(sizeof(T));
   return x == 0 ? 64 - kUnused : __builtin_clzll(x) - kUnused;
 }
 template <typename T>
-[[nodiscard]] constexpr int countr_zero(T x) noexcept {
+[[nodiscard]] constexpr auto countr_zero(T x) noexcept {
   return x == 0 ? 8 * static_cast<int>(sizeof(T)) : __builtin_ctzll(x);
 }
 

@@ -13,8 +13,6 @@
 // in the lambda.
 
 #include <cstddef>
-#include <exception>
-#include <functional>
 #include <tuple>
 #include <type_traits>
 #include <utility>
@@ -42,95 +40,89 @@ struct PointerArgument {
 
 /// Checks the configuration as a GPU would and puts the kernel into its stream.
 /// Errors of the configuration are returned and become the last error.
-cudaError_t submit_kernel(KernelCall call, const PointerArgument* pointers, int pointer_count);
+cudaError_t submit_kernel(const KernelCall& call, const PointerArgument* pointers,
+                          int pointer_count);
 
-/// Ends a kernel that has thrown an exception. (A GPU knows none.)
-[[noreturn]] void fail_with_exception(std::exception_ptr thrown);
-
-template <typename Callable, typename... Arguments>
+/// A kernel and its arguments: what an emulated thread runs.
+template <typename Thread>
 struct BoundKernel {
-  Callable callable;
-  std::tuple<Arguments...> arguments;
-
 #if !defined(__clang__)
   [[gnu::no_icf]]  // Merged with that of an equal launch it would lose its line numbers.
 #endif
   static void
-  run_thread(const void* self) {
-    std::exception_ptr thrown;
-    try {
-      const auto& bound = *static_cast<const BoundKernel*>(self);
-      std::apply(bound.callable, bound.arguments);
-      return;
-    } catch (...) {
-      thrown = std::current_exception();
-    }
-    fail_with_exception(std::move(thrown));
+  run(const void* thread) {
+    (*static_cast<const Thread*>(thread))();
+  }
+  static void destroy(void* thread) {
+    delete static_cast<Thread*>(thread);
   }
 };
 
-/// Binds the kernel to what make() returns, a BoundKernel.
-template <typename Make>
-auto& hold_arguments(KernelCall& call, const Make& make) {
-  using Bound = decltype(make());
-  auto* const bound = new Bound(make());
-  call.run_thread = &Bound::run_thread;
-  call.arguments = bound;
-  call.argument_bytes = sizeof(Bound);
-  call.parameter_bytes = sizeof(bound->arguments);
-  call.destroy = [](void* arguments) { delete static_cast<Bound*>(arguments); };
-  return *bound;
+/// The bytes that parameters of these sizes take, each at its alignment.
+template <typename... Arguments>
+constexpr std::size_t parameter_bytes() {
+  std::size_t bytes = 0;
+  ((bytes = (bytes + alignof(Arguments) - 1) / alignof(Arguments) * alignof(Arguments) +
+            sizeof(Arguments)),
+   ...);
+  return bytes;
 }
 
-/// A reference among the arguments. No class of std: a call of a kernel named `apply` would find
-/// std::apply by it, too.
-template <typename T>
-class KeptReference {
- public:
-  KeptReference(T& object) : object_(&object) {}
-  operator T&() const { return *object_; }
-  [[nodiscard]] T& get() const { return *object_; }
+/// Copies the arguments into the call.
+template <typename Callable, typename... Arguments>
+void hold_arguments(KernelCall& call, const Callable& callable, const Arguments&... arguments) {
+  const auto thread = [callable, arguments...] { callable(arguments...); };
+  using Thread = std::remove_const_t<decltype(thread)>;
+  call.arguments = new Thread(thread);
+  call.run_thread = &BoundKernel<Thread>::run;
+  call.destroy = &BoundKernel<Thread>::destroy;
+  call.argument_bytes = sizeof(Thread);
+  call.parameter_bytes = parameter_bytes<Arguments...>();
+}
 
- private:
-  T* object_;
+/// A parameter that is a reference: the address, copied as such. No class of std: a call of a kernel
+/// named `apply` would find std::apply by it, too.
+template <typename T>
+struct Reference {
+  T* address;
+  Reference(T& object) : address(&object) {}
+  operator T&() const { return *address; }
 };
 
-/// How a launch keeps an argument for a parameter of this type: of a reference, the address.
+/// How a launch keeps an argument for a parameter of this type.
 template <typename Parameter>
 using Kept =
     std::conditional_t<std::is_reference_v<Parameter>,
-                       KeptReference<std::remove_reference_t<Parameter>>, std::decay_t<Parameter>>;
+                       Reference<std::remove_reference_t<Parameter>>, std::decay_t<Parameter>>;
 
+inline void note_pointer(PointerArgument*& next, int position, const volatile void* pointer) {
+  *next++ = {position, pointer};
+}
 template <typename T>
-constexpr bool is_kept_reference = false;
+void note_pointer(PointerArgument*& next, int position, const T& argument) {
+  if constexpr (std::is_pointer_v<T> && !std::is_function_v<std::remove_pointer_t<T>>)
+    note_pointer(next, position, static_cast<const volatile void*>(argument));
+}
 template <typename T>
-constexpr bool is_kept_reference<KeptReference<T>> = true;
+void note_pointer(PointerArgument*& next, int position, const Reference<T>& argument) {
+  note_pointer(next, position, static_cast<const volatile void*>(argument.address));
+}
 
 /// Notes the pointers among the arguments. @return how many
 template <typename... Arguments>
 int find_pointers(PointerArgument* pointers, const Arguments&... arguments) {
-  int count = 0;
-  int position = 0;
-  [[maybe_unused]] const auto note = [&](const auto& argument) {
-    ++position;
-    using Argument = Plain<decltype(argument)>;
-    if constexpr (std::is_pointer_v<Argument> &&
-                  !std::is_function_v<std::remove_pointer_t<Argument>>)
-      pointers[count++] = {position, argument};
-    else if constexpr (is_kept_reference<Argument>)
-      pointers[count++] = {position, &argument.get()};
-  };
-  (note(arguments), ...);
-  return count;
+  PointerArgument* next = pointers;
+  [[maybe_unused]] int position = 0;
+  (note_pointer(next, ++position, arguments), ...);
+  return static_cast<int>(next - pointers);
 }
 
 template <typename Callable, typename... Arguments>
-cudaError_t start_kernel(KernelCall call, const Callable& callable, const Arguments&... arguments) {
-  using Bound = BoundKernel<Callable, Arguments...>;
+void start_kernel(KernelCall& call, const Callable& callable, const Arguments&... arguments) {
   PointerArgument pointers[sizeof...(Arguments) + 1];
   const int pointer_count = find_pointers(pointers, arguments...);
-  hold_arguments(call, [&] { return Bound{callable, {arguments...}}; });
-  return submit_kernel(call, pointers, pointer_count);
+  hold_arguments(call, callable, arguments...);
+  submit_kernel(call, pointers, pointer_count);
 }
 
 /// A kernel that is known by its address only, with its name and parameters.
@@ -162,12 +154,9 @@ template <typename... Parameters, std::size_t... Index>
 int bind_in_order(std::index_sequence<Index...> /*order*/, const void* function, void** arguments,
                   KernelCall& call, PointerArgument* pointers) {
   using Kernel = void (*)(Parameters...);
-  using Bound = BoundKernel<Kernel, Kept<Parameters>...>;
-  const auto& bound = hold_arguments(call, [&] {
-    return Bound{reinterpret_cast<Kernel>(const_cast<void*>(function)),
-                 {kept<Parameters>(arguments[Index])...}};
-  });
-  return find_pointers(pointers, std::get<Index>(bound.arguments)...);
+  hold_arguments(call, reinterpret_cast<Kernel>(const_cast<void*>(function)),
+                 kept<Parameters>(arguments[Index])...);
+  return find_pointers(pointers, kept<Parameters>(arguments[Index])...);
 }
 
 template <typename... Parameters>
@@ -232,7 +221,7 @@ class Launch {
   Launch(const KernelCall& call, Callable callable) : call_(call), callable_(std::move(callable)) {}
 
   template <typename... Arguments>
-  void operator()(Arguments&&... arguments) const {
+  void operator()(Arguments&&... arguments) {
     if constexpr ((std::is_same_v<std::decay_t<Arguments>, Zero> || ...) &&
                   std::is_invocable_v<const Callable&, decltype(zero_as_int(arguments))...>) {
       start(zero_as_int(arguments)...);
@@ -247,7 +236,7 @@ class Launch {
 
  private:
   template <typename... Arguments>
-  void start(const Arguments&... arguments) const {
+  void start(const Arguments&... arguments) {
     start_kernel<Callable, Arguments...>(call_, callable_, arguments...);
   }
 
@@ -270,12 +259,13 @@ struct PendingLaunch {
 };
 
 /// The calling thread's pending launches are a stack: arguments may themselves launch kernels.
-void push_launch(PendingLaunch launch);
+void push_launch(const Configuration& configuration, const char* name, const void* function,
+                 const void* callable);
 PendingLaunch pop_launch();
 
 template <typename Callable, typename... Parameters>
 void start_pending(Parameters... arguments) {
-  const PendingLaunch launch = pop_launch();
+  PendingLaunch launch = pop_launch();
   if constexpr (std::is_pointer_v<Callable>)
     start_kernel<Callable, Kept<Parameters>...>(
         launch.call, reinterpret_cast<Callable>(const_cast<void*>(launch.call.function)),
@@ -289,8 +279,7 @@ template <typename Callable, typename Result, typename... Parameters>
 auto launch_function(Result (*function)(Parameters...), const Callable& callable, const char* name,
                      const Configuration& configuration) -> void (*)(Parameters...) {
   static_assert(std::is_void_v<Result>, "a kernel must return void");
-  push_launch(
-      {KernelCall{configuration, name, reinterpret_cast<const void*>(function)}, &callable});
+  push_launch(configuration, name, reinterpret_cast<const void*>(function), &callable);
   return &start_pending<Callable, Parameters...>;
 }
 

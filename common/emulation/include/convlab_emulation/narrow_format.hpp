@@ -220,7 +220,7 @@ template <class Format>
 /// A floating-point value to an integer in a rounding mode, as the GPU converts: what does not fit
 /// becomes the nearest limit; for a NaN see converted_nan.
 template <class Integer, class Real>
-[[nodiscard]] inline Integer convert_to_integer(Real number, Rounding rounding) noexcept {
+[[nodiscard]] inline auto convert_to_integer(Real number, Rounding rounding) noexcept {
   using Limits = std::numeric_limits<Integer>;
   if (std::isnan(number)) return converted_nan<Integer, Real>();
   const double value = number;

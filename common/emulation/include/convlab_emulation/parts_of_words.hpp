@@ -4,16 +4,26 @@
 // those for dynamic programming (DPX), which take whole words, too. Source: CUDA Math API, SIMD
 // Intrinsics; PTX ISA, Video Instructions, for how averages round.
 
-#include <algorithm>
 #include <cstdint>
 #include <limits>
 #include <type_traits>
 
+#include "common/emulation/include/convlab_emulation/language_standard.hpp"
+
 namespace convlab::emulation {
+
+template <typename T>
+constexpr auto larger(T a, AsIs<T> b) {
+  return a < b ? b : a;
+}
+template <typename T>
+constexpr auto smaller(T a, AsIs<T> b) {
+  return b < a ? b : a;
+}
 
 /// f of the parts, of type T, that lie at the same place of the words. What leaves its part wraps.
 template <typename T, typename F, typename... Words>
-constexpr unsigned of_parts(F f, Words... words) {
+constexpr auto of_parts(F f, Words... words) {
   using Bits = std::make_unsigned_t<T>;
   using Number = std::conditional_t<sizeof(T) == 4, long long, int>;
   unsigned result = 0;
@@ -24,12 +34,12 @@ constexpr unsigned of_parts(F f, Words... words) {
 
 /// The value of the type that is nearest to x.
 template <typename T>
-constexpr int clamped(int x) {
-  return std::clamp<int>(x, std::numeric_limits<T>::min(), std::numeric_limits<T>::max());
+constexpr auto clamped(int x) {
+  return smaller(larger<int>(x, std::numeric_limits<T>::min()), std::numeric_limits<T>::max());
 }
 
 template <typename T>
-constexpr unsigned sum_of_parts(unsigned word) {
+constexpr auto sum_of_parts(unsigned word) {
   unsigned sum = 0;
   for (unsigned at = 0; at < 32; at += 8 * sizeof(T)) sum += static_cast<T>(word >> at);
   return sum;
@@ -95,24 +105,24 @@ CONVLAB_SUM_OF_DIFFERENCES(u2)
 CONVLAB_SUM_OF_DIFFERENCES(u4)
 #undef CONVLAB_SUM_OF_DIFFERENCES
 // Of words and of two halves, for three numbers and for two. A sum wraps before it is compared.
-#define CONVLAB_DPX_AS(name, Word, Part, expression)                                 \
-  constexpr Word name(Word a, Word b, Word c) {                                      \
-    using T [[maybe_unused]] = std::Part;                                            \
-    return static_cast<Word>(convlab::emulation::of_parts<T>(                        \
-        [](auto x, auto y, auto z) -> decltype(x) { return expression; }, a, b, c)); \
+#define CONVLAB_DPX_AS(name, Word, Part, expression)                  \
+  constexpr Word name(Word a, Word b, Word c) {                       \
+    using T [[maybe_unused]] = std::Part;                             \
+    return static_cast<Word>(convlab::emulation::of_parts<T>(         \
+        [](auto x, auto y, auto z) { return expression; }, a, b, c)); \
   }
 #define CONVLAB_DPX_SIGNED(name, relu, expression)           \
   CONVLAB_DPX_AS(name##_s32##relu, int, int32_t, expression) \
   CONVLAB_DPX_AS(name##_s16x2##relu, unsigned, int16_t, expression)
-#define CONVLAB_DPX(name, expression)                                     \
-  CONVLAB_DPX_SIGNED(name, , expression)                                  \
-  CONVLAB_DPX_SIGNED(name, _relu, (std::max<decltype(x)>(0, expression))) \
-  CONVLAB_DPX_AS(name##_u32, unsigned, uint32_t, expression)              \
+#define CONVLAB_DPX(name, expression)                                                       \
+  CONVLAB_DPX_SIGNED(name, , expression)                                                    \
+  CONVLAB_DPX_SIGNED(name, _relu, (convlab::emulation::larger<decltype(x)>(0, expression))) \
+  CONVLAB_DPX_AS(name##_u32, unsigned, uint32_t, expression)                                \
   CONVLAB_DPX_AS(name##_u16x2, unsigned, uint16_t, expression)
-CONVLAB_DPX(__vimax3, std::max({x, y, z}))
-CONVLAB_DPX(__vimin3, std::min({x, y, z}))
-CONVLAB_DPX(__viaddmax, (std::max<decltype(x)>(static_cast<T>(x + y), z)))
-CONVLAB_DPX(__viaddmin, (std::min<decltype(x)>(static_cast<T>(x + y), z)))
+CONVLAB_DPX(__vimax3, convlab::emulation::larger(convlab::emulation::larger(x, y), z))
+CONVLAB_DPX(__vimin3, convlab::emulation::smaller(convlab::emulation::smaller(x, y), z))
+CONVLAB_DPX(__viaddmax, (convlab::emulation::larger<decltype(x)>(static_cast<T>(x + y), z)))
+CONVLAB_DPX(__viaddmin, (convlab::emulation::smaller<decltype(x)>(static_cast<T>(x + y), z)))
 #define CONVLAB_DPX_RELU(name, Word, suffix)              \
   constexpr Word name##_##suffix##_relu(Word a, Word b) { \
     return name##3_##suffix##_relu(a, b, b);              \

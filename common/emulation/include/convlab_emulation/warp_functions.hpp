@@ -39,7 +39,7 @@ struct ShuffleInput {
 void note_absent_lane(int lane, int source, std::uint32_t mask, CallSite site);
 
 template <typename T>
-void shuffle_all(WarpExchange& exchange) {
+auto shuffle_all(WarpExchange& exchange) {
   for (const int lane : exchange.lanes()) {
     const auto& in = exchange.input<ShuffleInput<T>>(lane);
     const int source = shuffle_source(in.mode, lane, in.argument, in.width);
@@ -59,8 +59,8 @@ void shuffle_all(WarpExchange& exchange) {
 /// @param argument  source lane, distance or lane mask, by mode
 /// @param width     2, 4, 8, 16 or 32 lanes share
 template <typename T>
-T shuffle(const char* name, ShuffleMode mode, std::uint32_t mask, T value, int argument, int width,
-          CallSite site) {
+auto shuffle(const char* name, ShuffleMode mode, std::uint32_t mask, T value, int argument,
+             int width, CallSite site) {
   const ShuffleInput<T> in{value, mode, argument, width, site};
   T out;
   warp_collective({&shuffle_all<T>, name, false, sizeof(T)}, mask, &in, &out, site);
@@ -71,13 +71,13 @@ T shuffle(const char* name, ShuffleMode mode, std::uint32_t mask, T value, int a
 
 /// Hands every lane the result of one function of all lanes' values.
 template <typename T, typename Result, Result (*combine)(const WarpExchange&)>
-void combine_all(WarpExchange& exchange) {
+auto combine_all(WarpExchange& exchange) {
   const Result result = combine(exchange);
   for (const int lane : exchange.lanes()) exchange.output<Result>(lane) = result;
 }
 
 template <typename T, typename Result, Result (*combine)(const WarpExchange&)>
-Result combine_lanes(const char* name, std::uint32_t mask, T value, CallSite site) {
+auto combine_lanes(const char* name, std::uint32_t mask, T value, CallSite site) {
   Result out;
   warp_collective({&combine_all<T, Result, combine>, name}, mask, &value, &out, site);
   return out;
@@ -92,7 +92,7 @@ inline unsigned ballot_of(const WarpExchange& exchange) {
 
 /// Folds the lanes' values, lowest lane first.
 template <typename T, typename Operation>
-T fold(const WarpExchange& exchange) {
+auto fold(const WarpExchange& exchange) {
   bool first = true;
   T result{};
   for (const int lane : exchange.lanes()) {
@@ -104,7 +104,7 @@ T fold(const WarpExchange& exchange) {
 }
 
 template <typename T>
-void match_any_all(WarpExchange& exchange) {
+auto match_any_all(WarpExchange& exchange) {
   for (const int lane : exchange.lanes()) {
     unsigned same = 0;
     for (const int other : exchange.lanes())
@@ -114,11 +114,11 @@ void match_any_all(WarpExchange& exchange) {
 }
 
 template <typename T>
-unsigned match_all(const WarpExchange& exchange) {
+auto match_all(const WarpExchange& exchange) {
   const T& first = exchange.input<T>(*exchange.lanes().begin());
   for (const int lane : exchange.lanes())
-    if (!same_bits(first, exchange.input<T>(lane))) return 0;
-  return exchange.present;
+    if (!same_bits(first, exchange.input<T>(lane))) return 0U;
+  return unsigned{exchange.present};
 }
 
 inline void nothing_to_exchange(WarpExchange& /*exchange*/) {}
