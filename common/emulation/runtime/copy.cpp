@@ -11,6 +11,7 @@
 #include "common/emulation/runtime/device_access.hpp"
 #include "common/emulation/runtime/device_memory.hpp"
 #include "common/emulation/runtime/handles.hpp"
+#include "common/emulation/runtime/host_pointers.hpp"
 #include "common/emulation/runtime/observer.hpp"
 #include "common/emulation/runtime/pages.hpp"
 #include "common/emulation/runtime/poison.hpp"
@@ -267,6 +268,7 @@ void Copy::run(const char* function) const {
   const Crossing crossing = withheld_crossing(*this);
   const DeviceAccess access({to, from});
   if (observer != nullptr) observer->begin_transfer(function, from, from_span(), to, to_span());
+  const bool from_host = from_side() == Side::kHost && to_side() != Side::kHost;
   for (std::size_t row = 0; row < height; ++row) {
     std::byte* const target = to + row * to_pitch;
     const std::byte* const source = from + row * from_pitch;
@@ -275,6 +277,7 @@ void Copy::run(const char* function) const {
       std::memmove(target, source, width);
     else
       move_across(crossing, target, source, width);
+    if (from_host) forbid_what_host_pointers_reach(target, width);
   }
 }
 

@@ -17,6 +17,7 @@
 #include "common/emulation/runtime/copy.hpp"
 #include "common/emulation/runtime/device_rights.hpp"
 #include "common/emulation/runtime/gpu_model.hpp"
+#include "common/emulation/runtime/host_pointers.hpp"
 #include "common/emulation/runtime/pages.hpp"
 #include "common/emulation/runtime/poison.hpp"
 #include "common/emulation/runtime/report.hpp"
@@ -482,7 +483,7 @@ std::string describe_address(const void* address) {
   if (address == kNoAddress) return "an address that no memory has (a wild index or pointer?)";
   if (device_memory().contains(address)) return device_memory().describe(address);
   if (is_null(address)) return "address " + pointer_text(address) + ": a null pointer";
-  return "address " + pointer_text(address) + " is no device memory";
+  return "address " + pointer_text(address) + why_forbidden(address);
 }
 
 }  // namespace convlab::emulation

@@ -23,6 +23,7 @@
 #include "common/emulation/runtime/device_access.hpp"
 #include "common/emulation/runtime/device_memory.hpp"
 #include "common/emulation/runtime/gpu_model.hpp"
+#include "common/emulation/runtime/host_pointers.hpp"
 #include "common/emulation/runtime/kernel_heap.hpp"
 #include "common/emulation/runtime/kernel_process.hpp"
 #include "common/emulation/runtime/report.hpp"
@@ -216,6 +217,7 @@ cudaError_t plan_kernel(KernelCall call, std::shared_ptr<void> owner,
     };
     return cudaSuccess;
   }
+  forbid_what_host_pointers_reach(call.arguments, call.argument_bytes);
   // A captured kernel runs when its graph is launched, as often as that happens.
   action = [call, owner = std::move(owner), device = device_of_thread()] {
     if (!does_kernel(device, call.name)) return;

@@ -28,6 +28,7 @@
 #include "common/emulation/runtime/block_runner.hpp"
 #include "common/emulation/runtime/copy.hpp"
 #include "common/emulation/runtime/device_memory.hpp"
+#include "common/emulation/runtime/host_pointers.hpp"
 #include "common/emulation/runtime/pages.hpp"
 #include "common/emulation/runtime/report.hpp"
 #include "common/emulation/runtime/variable_pages.hpp"
@@ -389,6 +390,7 @@ void install_signal_handlers() {
 bool fail_access(const void* address, bool writes, const void* caller) {
   BlockRunner* const runner = BlockRunner::current();
   if (runner == nullptr || !runner->inside_kernel()) return false;
+  if (is_allowed_host_memory(runner->call(), address)) return false;
   Fault& fault = runner->new_fault();
   record_frames(fault, const_cast<void*>(caller));
   fault.frames[0] = const_cast<char*>(static_cast<const char*>(caller)) - 1;  // the call itself

@@ -14,7 +14,7 @@ void install_signal_handlers();
 
 /// Ends the kernel that is about to access an address outside of all arrays.
 /// @param caller  where: a return address
-/// @return false if the host does it
+/// @return false if the host does it, or the kernel may use what is forbidden there
 bool fail_access(const void* address, bool writes, const void* caller);
 
 /// Reports what the host has done at this place, then ends the program as if an access to memory
