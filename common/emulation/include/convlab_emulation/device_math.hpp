@@ -373,9 +373,18 @@ inline double erfinv(double y) {
   return x;
 }
 CONVLAB_FUNCTION(double, normcdfinv, (double y), -M_SQRT2* erfcinv(2 * y))
-CONVLAB_FUNCTION(double, cyl_bessel_i0, (double x), std::cyl_bessel_i(0.0, std::fabs(x)))
-CONVLAB_FUNCTION(double, cyl_bessel_i1, (double x),
-                 std::copysign(std::cyl_bessel_i(1.0, std::fabs(x)), x))
+/// By its series, whose terms all have one sign. @param first  the term without x²/4
+inline double modified_bessel(double first, int order, double x) {
+  double sum = first;
+  double term = first;
+  for (int k = 1; std::fabs(term) > 1e-17 * std::fabs(sum); ++k) {
+    term *= x * x / 4 / k / (k + order);
+    sum += term;
+  }
+  return sum;
+}
+CONVLAB_FUNCTION(double, cyl_bessel_i0, (double x), modified_bessel(1, 0, x))
+CONVLAB_FUNCTION(double, cyl_bessel_i1, (double x), modified_bessel(x / 2, 1, x))
 /// The normal distribution's cumulative probability.
 CONVLAB_FUNCTION(double, normcdf, (double x), 0.5 * std::erfc(-x * 0.70710678118654752440))
 /// sin(pi x) and cos(pi x), with exact zeros.

@@ -49,7 +49,9 @@ TEST_CASE("device math: functions beyond the C library") {
   CHECK(normcdfinv(normcdf(1.25)) == Approx(1.25));
   const float sides[] = {1, 2, 2};
   CHECK((normf(3, sides) == 3 && rnormf(3, sides) == Approx(1 / 3.0) && rhypotf(3, 4) == 0.2F));
-  CHECK((norm4d(1, 1, 1, 1) == Approx(2) && cyl_bessel_i0f(0) == 1 && cyl_bessel_i1(-1.0) < 0));
+  CHECK((norm4d(1, 1, 1, 1) == Approx(2) && cyl_bessel_i0f(0) == 1 && cyl_bessel_i1(0) == 0));
+  CHECK(cyl_bessel_i0(2.5) == Approx(std::cyl_bessel_i(0.0, 2.5)).epsilon(1e-13));
+  CHECK(-cyl_bessel_i1(-30) == Approx(std::cyl_bessel_i(1.0, 30.0)).epsilon(1e-13));
   CHECK(normcdf(0.0) == 0.5);
   CHECK(abs(-2.5F) == 2.5F);  // the float overload, in the global namespace
 }
