@@ -6,25 +6,16 @@
 #include <algorithm>
 #include <map>
 
-#include "common/emulation/ptx/translate.hpp"
+#include "common/emulation/ptx/instruction_words.hpp"
 
 namespace convlab::ptx {
 namespace {
 
 using Kind = Slot::Kind;
-using Words = std::vector<std::string_view>;
 
-constexpr int kWord = 4;
-constexpr int kLong = 8;
 constexpr const char* kSameWord = "compute([](unsigned a) { return a; })";
 constexpr const char* kSameLong = "compute([](unsigned long long a) { return a; })";
 
-Slot write(int count, int bytes = kWord) {
-  return {Kind::kWrite, bytes, count};
-}
-Slot read(int count, int bytes = kWord) {
-  return {Kind::kRead, bytes, count};
-}
 const Slot kAddress{Kind::kAddress, kLong, 1};
 const Slot kImmediate{Kind::kImmediate, kWord, 1};
 
@@ -52,9 +43,9 @@ const std::map<std::string_view, Instruction>& fixed_instructions() {
       {"cvta.to.global.u64", {kSameLong, {write(1, kLong), read(1, kLong)}}},
       {"bar.sync", {"barrier<true>", {kImmediate, kImmediate}, 1}},
       {"barrier.sync", {"barrier<true>", {kImmediate, kImmediate}, 1}},
+      {"bar.warp.sync", {"wait_for_warp", {kImmediate}}},
       {"bar.arrive", {"barrier<false>", {kImmediate, kImmediate}}},
       {"barrier.arrive", {"barrier<false>", {kImmediate, kImmediate}}},
-      {"not.b32", {"compute([](unsigned a) { return ~a; })", {write(1), read(1)}}},
       // A bit of the last operand for each way in which three bits may stand.
       {"lop3.b32",
        {"compute([](unsigned a, unsigned b, unsigned c, unsigned ways) { unsigned d = 0; for "
@@ -81,21 +72,6 @@ Words words_of(std::string_view name) {
     name.remove_prefix(dot == std::string_view::npos ? name.size() : dot + 1);
   }
   return words;
-}
-
-/// Takes a word out if it stands at the front. @return whether it did
-bool take(Words& words, std::string_view word) {
-  if (words.empty() || words.front() != word) return false;
-  words.erase(words.begin());
-  return true;
-}
-
-/// Takes words out as long as they begin with one of these.
-void take_hints(Words& words, std::initializer_list<std::string_view> beginnings) {
-  while (!words.empty() && std::ranges::any_of(beginnings, [&](std::string_view beginning) {
-    return words.front().substr(0, beginning.size()) == beginning;
-  }))
-    words.erase(words.begin());
 }
 
 std::optional<Instruction> load_matrix(Words words) {
@@ -155,116 +131,42 @@ std::optional<Instruction> move(Words words) {
   return Instruction{bytes == kWord ? kSameWord : kSameLong, {write(1, bytes), read(1, bytes)}};
 }
 
-/// The C++ type of a register's type, and its bytes. A predicate is a word, 0 or 1.
-struct Type {
-  std::string_view text;
-  int bytes = 0;
-};
-
-const Type* find_type(std::string_view name) {
-  static const std::map<std::string_view, Type> types = {{"u32", {"unsigned", kWord}},
-                                                         {"b32", {"unsigned", kWord}},
-                                                         {"s32", {"int", kWord}},
-                                                         {"f32", {"float", kWord}},
-                                                         {"u64", {"unsigned long long", kLong}},
-                                                         {"b64", {"unsigned long long", kLong}},
-                                                         {"s64", {"long long", kLong}},
-                                                         {"f64", {"double", kLong}},
-                                                         {"pred", {"unsigned", kWord}}};
-  const auto known = types.find(name);
-  return known == types.end() ? nullptr : &known->second;
-}
-
-/// Conversions that C++ rounds as PTX does: between whole numbers, and to floating point.
-/// Source: PTX ISA, "cvt".
-std::optional<Instruction> convert(Words words) {
-  if (!take(words, "cvt")) return std::nullopt;
-  take_hints(words, {"rn", "ftz"});
-  if (words.size() != 2 || (words[1].starts_with('f') && !words[0].starts_with('f')))
+/// Atomic operations without an order. Source: PTX ISA, "atom", "red".
+std::optional<Instruction> change_memory(Words words) {
+  const bool results = take(words, "atom");
+  if (!results && !take(words, "red")) return std::nullopt;
+  take(words, "relaxed");
+  const bool in_block = take(words, "cta");
+  if (!take(words, "gpu")) take(words, "sys");
+  const bool shared = take(words, "shared") || take(words, "shared::cta");
+  if (!shared) take(words, "global");
+  static const std::map<std::string_view, std::pair<std::string_view, std::string_view>> functions =
+      {{"add", {"Add", "u32 s32 u64 f32 f64"}},
+       {"min", {"Min", "u32 s32 u64 s64"}},
+       {"max", {"Max", "u32 s32 u64 s64"}},
+       {"and", {"And", "b32 b64"}},
+       {"or", {"Or", "b32 b64"}},
+       {"xor", {"Xor", "b32 b64"}},
+       {"exch", {"Exch", "b32 b64"}},
+       {"cas", {"CAS", "b32 b64"}},
+       {"inc", {"Inc", "u32"}},
+       {"dec", {"Dec", "u32"}}};
+  if (words.size() != 2) return std::nullopt;
+  const auto known = functions.find(words[0]);
+  const Type* const type = find_type(words[1]);
+  if (known == functions.end() || type == nullptr ||
+      known->second.second.find(words[1]) == std::string_view::npos)
     return std::nullopt;
-  const Type* const to = find_type(words[0]);
-  const Type* const from = find_type(words[1]);
-  if (to == nullptr || from == nullptr) return std::nullopt;
-  return Instruction{
-      joined({"compute([](", from->text, " a) { return static_cast<", to->text, ">(a); })"}),
-      {write(1, to->bytes), read(1, from->bytes)}};
-}
-
-/// Arithmetic in registers, as expressions of C++ of the operands a, b, c.
-/// Source: PTX ISA, "Integer Arithmetic", "Floating-Point Instructions", "Comparison and
-/// Selection", "Logic and Shift".
-std::optional<Instruction> compute(Words words) {
-#define PTX "::convlab::emulation::ptx::"
-  struct Operation {
-    int operands;
-    std::string_view whole;      ///< for whole numbers
-    std::string_view real = {};  ///< for floating point, single precision where it has f(
-  };
-  static const std::map<std::string_view, Operation> operations = {
-      {"add", {2, "a + b", "a + b"}},
-      {"sub", {2, "a - b", "a - b"}},
-      {"mul", {2, {}, "a * b"}},
-      {"mul.lo", {2, "a * b"}},
-      {"mad.lo", {3, "a * b + c"}},
-      {"fma", {3, {}, "::std::fma(a, b, c)"}},
-      {"div", {2, "a / b", "a / b"}},
-      {"rem", {2, "a % b"}},
-      {"neg", {1, "0 - a", "-a"}},
-      {"abs", {1, "a < 0 ? 0ULL - a : a", "::std::fabs(a)"}},
-      {"min", {2, "b < a ? b : a", "::min(a, b)"}},
-      {"max", {2, "a < b ? b : a", "::max(a, b)"}},
-      {"setp.eq", {2, "a == b", "a == b"}},
-      {"setp.ne", {2, "a != b", "a < b || a > b"}},
-      {"setp.lt", {2, "a < b", "a < b"}},
-      {"setp.le", {2, "a <= b", "a <= b"}},
-      {"setp.gt", {2, "a > b", "a > b"}},
-      {"setp.ge", {2, "a >= b", "a >= b"}},
-      {"selp", {3, "c != 0 ? a : b", "c != 0 ? a : b"}},
-      {"and", {2, "a & b"}},
-      {"or", {2, "a | b"}},
-      {"xor", {2, "a ^ b"}},
-      {"shl", {2, PTX "shifted_left(a, b)"}},
-      {"shr", {2, PTX "shifted_right(a, b)"}},
-      {"rcp", {1, {}, "1 / a"}},
-      {"sqrt", {1, {}, "::std::sqrt(a)"}},
-      {"ex2", {1, {}, "::exp2f(a)"}},
-      {"lg2", {1, {}, "::log2f(a)"}},
-      {"tanh", {1, {}, "::tanhf(a)"}},
-  };
-#undef PTX
-  if (words.size() < 2) return std::nullopt;
-  std::string name(words[0]);
-  words.erase(words.begin());
-  const bool compares = name == "setp";
-  if (compares || words[0] == "lo") {
-    name.append(".").append(words[0]);
-    words.erase(words.begin());
-  }
-  take_hints(words, {"rn", "approx", "full", "ftz"});
-  const auto operation = operations.find(name);
-  const Type* type = words.size() == 1 ? find_type(words[0]) : nullptr;
-  if (operation == operations.end() || type == nullptr) return std::nullopt;
-  const auto& [count, whole, real] = operation->second;
-  const std::string_view expression = words[0].starts_with('f') ? real : whole;
-  const bool of_word = expression.find("f(") != real.npos;
-  if (expression.empty() || (type->bytes == kLong && of_word)) return std::nullopt;
-  // Where the sign makes no difference, whole numbers have none: what is too large wraps around.
-  if (name == "add" || name == "sub" || name == "neg" || name.ends_with(".lo"))
-    if (words[0].starts_with('s')) type = find_type(type->bytes == kWord ? "u32" : "u64");
-  // Of shifts the second operand is a word, and of a selection the last one.
-  const int word = name == "selp" ? 2 : name == "shl" || name == "shr" ? 1 : -1;
-  const Type result = compares ? Type{"unsigned", kWord} : *type;
-  std::vector<Slot> slots = {write(1, result.bytes)};
-  std::string parameters;
-  for (int i = 0; i < count; ++i) {
-    const char letter = static_cast<char>('a' + i);
-    const Type each = i == word ? Type{"unsigned", kWord} : *type;
-    parameters += joined({i == 0 ? "" : ", ", each.text, " ", std::string_view(&letter, 1)});
-    slots.push_back(read(1, each.bytes));
-  }
-  return Instruction{
-      joined({"compute([](", parameters, ") -> ", result.text, " { return ", expression, "; })"}),
-      slots};
+  const bool compares = words[0] == "cas";
+  std::vector<Slot> slots = {kAddress, read(1, type->bytes)};
+  if (compares) slots.push_back(slots.back());
+  if (results) slots.insert(slots.begin(), write(1, type->bytes));
+  return Instruction{joined({results ? "exchange<" : "update<", shared ? "true, " : "false, ",
+                             type->text, ">([](", type->text, "* at, ", type->text, " a",
+                             compares ? joined({", ", type->text, " b"}) : "",
+                             ") { return ::atomic", known->second.first, in_block ? "_block" : "",
+                             "(at, a", compares ? ", b" : "", "); })"}),
+                     slots};
 }
 
 }  // namespace
@@ -306,9 +208,9 @@ std::optional<Instruction> find_instruction(std::string_view name) {
   if (const auto known = fixed_instructions().find(name); known != fixed_instructions().end())
     return known->second;
   const Words words = words_of(name);
-  for (const auto find : {load_matrix, begin_copy, access_memory, move, convert, compute})
+  for (const auto find : {load_matrix, begin_copy, access_memory, change_memory, move})
     if (auto instruction = find(words)) return instruction;
-  return std::nullopt;
+  return find_arithmetic(words);
 }
 
 }  // namespace convlab::ptx

@@ -15,6 +15,8 @@
 
 #include "common/emulation/include/convlab_emulation/collective.hpp"
 #include "common/emulation/include/convlab_emulation/device_functions.hpp"
+#include "common/emulation/include/convlab_emulation/device_math.hpp"
+#include "common/emulation/include/convlab_emulation/warp_functions.hpp"
 
 namespace convlab::emulation::ptx {
 
@@ -174,6 +176,84 @@ T shifted_right(T a, std::uint32_t by) {
   return by >= 8 * sizeof a ? (a < 0 ? static_cast<T>(-1) : 0) : a >> by;
 }
 
+/// Bits of a word, from a place on. Source: PTX ISA, "bfe", "bfi", "bfind", "prmt".
+template <class T>
+T extracted_field(T a, std::uint32_t at, std::uint32_t count) {
+  constexpr std::uint32_t kBits = 8 * sizeof a;
+  at &= 0xffU;
+  count &= 0xffU;
+  if (count == 0) return 0;
+  const T moved = shifted_right(a, at);
+  if (at + count >= kBits || count >= kBits) return moved;
+  return shifted_right(shifted_left(moved, kBits - count), kBits - count);
+}
+template <class T>
+T inserted_field(T a, T into, std::uint32_t at, std::uint32_t count) {
+  const T field = shifted_left(static_cast<T>(shifted_left(T{1}, count & 0xffU) - 1), at & 0xffU);
+  return (into & ~field) | (shifted_left(a, at & 0xffU) & field);
+}
+template <class T>
+std::uint32_t highest_bit(T a) {
+  const auto bits = static_cast<std::uint64_t>(a < 0 ? ~a : a);
+  return bits == 0 ? ~0U : 63U - static_cast<std::uint32_t>(countl_zero(bits));
+}
+/// __byte_perm, with the sign of a byte in its place where the digit says so.
+inline std::uint32_t permuted(std::uint32_t a, std::uint32_t b, std::uint32_t selector) {
+  const std::uint32_t bytes = __byte_perm(a, b, selector);
+  std::uint32_t result = 0;
+  for (unsigned i = 0; i < 4; ++i) {
+    const std::uint32_t byte = bytes >> (8 * i) & 0xffU;
+    const bool sign = (selector >> (4 * i + 3) & 1U) != 0;
+    result |= (!sign ? byte : byte >= 0x80U ? 0xffU : 0U) << (8 * i);
+  }
+  return result;
+}
+
+/// The carry of the running thread's last instruction with .cc, for a later one, also of another
+/// statement.
+inline thread_local unsigned carry = 0;
+
+/// a + b + in; notes the carry. Of a - b - in, which is a + ~b + !in, the borrow.
+template <class T>
+T sum_with_carry(T a, T b, unsigned in, bool sets) {
+  const T sum = a + b + in;
+  if (sets) carry = sum < a || (in != 0 && sum == a) ? 1 : 0;
+  return sum;
+}
+template <class T>
+T difference_with_borrow(T a, T b, unsigned in, bool sets) {
+  if (sets) carry = a < b || (in != 0 && a == b) ? 1 : 0;
+  return a - b - in;
+}
+
+/// An atomic operation by CUDA's function of it.
+template <bool kShared, class T, class Function>
+auto update(Function function, CONVLAB_CALL_SITE) {
+  return [function, site](Address at, const auto&... operands) {
+    check_alignment("atom", at.value, sizeof(T), site);
+    void* place = reinterpret_cast<void*>(at.value);
+    if (kShared) place = in_shared("atom.shared", at.value, sizeof(T), site);
+    const auto number = [](auto bits) {
+      T value;
+      std::memcpy(&value, &bits, sizeof value);
+      return value;
+    };
+    return function(static_cast<T*>(place), number(operands[0])...);
+  };
+}
+/// The same with what was there before as the result.
+template <bool kShared, class T, class Function>
+auto exchange(Function function, CONVLAB_CALL_SITE) {
+  return
+      [change = update<kShared, T>(function, site)](
+          const std::array<Register<sizeof(T)>, 1>& result, Address at, const auto&... operands) {
+        const T old = change(at, operands...);
+        Bits<sizeof(T)> bits;
+        std::memcpy(&bits, &old, sizeof bits);
+        result[0] = bits;
+      };
+}
+
 inline void fence() {
   __threadfence();
 }
@@ -184,6 +264,10 @@ inline void fence() {
 
 /// A prefetch changes no value.
 inline void prefetch(Address /*address*/) {}
+
+inline void wait_for_warp(std::uint32_t mask, CONVLAB_CALL_SITE) {
+  __syncwarp(mask, site);
+}
 
 /// One of the 16 barriers of a block, which opens when so many threads have come; 0: all of them.
 void come_to_barrier(std::uint32_t number, std::uint32_t threads, bool waits, CallSite site);

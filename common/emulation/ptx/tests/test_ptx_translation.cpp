@@ -4,10 +4,12 @@
 #include <string>
 
 #include "common/base/tests/support/catch.hpp"
+#include "common/base/tests/support/contains.hpp"
 #include "common/emulation/ptx/translate.hpp"
 
 using convlab::ptx::AsmStatement;
 using convlab::ptx::translate;
+using convlab::testing::contains;
 
 namespace {
 
@@ -48,9 +50,45 @@ TEST_CASE("ptx: cache hints are advice") {
 }
 
 TEST_CASE("ptx: arithmetic beyond the known is refused") {
-  for (const std::string name : {"add.cc.u32", "fma.rz.f32", "bfe.u32", "mul.wide.u32", "sad.u32",
-                                 "not.pred", "setp.lt.and.s32", "cvt.rzi.s32.f32", "sqrt.rn.b32"})
+  for (const std::string name :
+       {"add.cc.f32", "madc.hi.s32", "fma.rz.f16", "bfe.b32", "mul.wide.u16", "prmt.b32.f4e",
+        "setp.lt.and.s32", "cvt.rni.s32.s32", "sqrt.rn.b32", "atom.global.acquire.add.u32",
+        "atom.global.add.s64", "red.shared.cas.b32.b32"})
     CHECK(refusal({name + " %0, %0, %0;", {{"+r", "a"}}}) == "'" + name + "'");
+}
+
+TEST_CASE("ptx: functions, carries and modes of rounding") {
+  CHECK(calls({"bfe.u32 %0, %1, 4, 8;", {{"=r", "a"}, {"r", "b"}}}) ==
+        "compute([](unsigned a, unsigned b, unsigned c) -> unsigned { return extracted_field(a, b, "
+        "c); })(list(write<4>(convlab_0)), list(read<4>(convlab_1)), list(read<4>(4)), "
+        "list(read<4>(8)));");
+  const auto carried = [](const std::string& name) {
+    const std::string code = calls({name + " %0, %0, %0;", {{"+l", "a"}}});
+    return code.substr(0, code.find("; })"));
+  };
+  const std::string begin =
+      "compute([](unsigned long long a, unsigned long long b) -> unsigned "
+      "long long { return ";
+  CHECK(carried("add.cc.u64") == begin + "sum_with_carry(a, b, 0U, true)");
+  CHECK(carried("addc.s64") == begin + "sum_with_carry(a, b, carry, false)");
+  CHECK(carried("subc.cc.u64") == begin + "difference_with_borrow(a, b, carry, true)");
+  CHECK(contains(translate({"fma.rm.f32 %0, %0, %0, %0;", {{"+f", "a"}}}).code,
+                 "::__fmaf_rd(a, b, c)"));
+  CHECK(
+      contains(translate({"mul.rn.ftz.f32 %0, %0, %0;", {{"+f", "a"}}}).code, "::__fmul_rn(a, b)"));
+  CHECK(contains(translate({"cvt.rpi.s64.f64 %0, %1;", {{"=l", "a"}, {"d", "b"}}}).code,
+                 "::__double2ll_ru(a)"));
+}
+
+TEST_CASE("ptx: atomic operations with and without a result") {
+  CHECK(
+      calls({"atom.cta.shared.cas.b32 %0, [%1], %2, 7;", {{"=r", "a"}, {"r", "p"}, {"r", "b"}}}) ==
+      "exchange<true, unsigned>([](unsigned* at, unsigned a, unsigned b) { return "
+      "::atomicCAS_block(at, a, b); })(list(write<4>(convlab_0)), address(convlab_1, 0), "
+      "list(read<4>(convlab_2)), list(read<4>(7)));");
+  CHECK(calls({"red.global.add.f32 [%0], %1;", {{"l", "p"}, {"f", "a"}}}) ==
+        "update<false, float>([](float* at, float a) { return ::atomicAdd(at, a); "
+        "})(address(convlab_0, 0), list(read<4>(convlab_1)));");
 }
 
 TEST_CASE("ptx: what is not known is refused by name") {

@@ -189,6 +189,69 @@ __device__ unsigned conversions(unsigned i) {
   return one_word(one_word(wide), one_word(exact), low, one_word(rounded));
 }
 
+__device__ unsigned fields(unsigned i) {
+  const unsigned a = word(i, 0);
+  const unsigned b = word(i, 1);
+  const unsigned at = word(i, 2) % 40;
+  const unsigned long long wide = wide_word(i, 3);
+  unsigned r[9];
+  unsigned long long w[3];
+  asm("bfe.u32 %0, %9, %11, %12; bfe.s32 %1, %9, %11, %12; bfi.b32 %2, %9, %10, %11, %12;"
+      "bfind.u32 %3, %9; bfind.s32 %4, %9; brev.b32 %5, %9; popc.b32 %6, %9; clz.b32 %7, %9;"
+      "prmt.b32 %8, %9, %10, %13;"
+      : "=&r"(r[0]), "=&r"(r[1]), "=&r"(r[2]), "=&r"(r[3]), "=&r"(r[4]), "=&r"(r[5]), "=&r"(r[6]),
+        "=&r"(r[7]), "=r"(r[8])
+      : "r"(a), "r"(b), "r"(at), "r"(b % 40), "r"(word(i, 3)));
+  unsigned s[6];
+  asm("shf.l.wrap.b32 %0, %6, %7, %8; shf.r.wrap.b32 %1, %6, %7, %8; shf.l.clamp.b32 %2, %6, %7, %8;"
+      "shf.r.clamp.b32 %3, %6, %7, %8; sad.u32 %4, %6, %7, %8; sad.s32 %5, %6, %7, %8;"
+      : "=&r"(s[0]), "=&r"(s[1]), "=&r"(s[2]), "=&r"(s[3]), "=&r"(s[4]), "=r"(s[5])
+      : "r"(a), "r"(b), "r"(at));
+  asm("bfe.u64 %0, %3, %4, %5; bfe.s64 %1, %3, %4, %5; bfi.b64 %2, %3, %6, %4, %5;"
+      : "=&l"(w[0]), "=&l"(w[1]), "=l"(w[2])
+      : "l"(wide), "r"(at * 2), "r"(b % 70), "l"(wide_word(i, 1)));
+  return one_word(one_word(r), one_word(s), one_word(w));
+}
+
+__device__ unsigned carries(unsigned i) {
+  unsigned r[7];
+  asm("add.cc.u32 %0, %7, %8; addc.cc.u32 %1, %9, %10; addc.u32 %2, 0, 0;"
+      "sub.cc.u32 %3, %7, %8; subc.u32 %4, %9, %10;"
+      "mad.lo.cc.u32 %5, %7, %8, %9; madc.hi.u32 %6, %7, %8, %10;"
+      : "=&r"(r[0]), "=&r"(r[1]), "=&r"(r[2]), "=&r"(r[3]), "=&r"(r[4]), "=&r"(r[5]), "=r"(r[6])
+      : "r"(word(i, 0)), "r"(word(i, 1)), "r"(word(i, 2)), "r"(word(i, 3)));
+  unsigned long long w[6];
+  asm("mul.wide.u32 %0, %6, %7; mul.wide.s32 %1, %6, %7; mul.hi.u64 %2, %8, %9; mul.hi.s64 %3, %8, "
+      "%9; add.cc.u64 %4, %8, %9; addc.u64 %5, %8, %9;"
+      : "=&l"(w[0]), "=&l"(w[1]), "=&l"(w[2]), "=&l"(w[3]), "=&l"(w[4]), "=l"(w[5])
+      : "r"(word(i, 0)), "r"(word(i, 1)), "l"(wide_word(i, 0)), "l"(wide_word(i, 2)));
+  return one_word(one_word(r), one_word(w));
+}
+
+__device__ unsigned modes(unsigned i) {
+  const float a = number(i, 0);
+  const float b = number(i, 1);
+  float r[6];
+  asm("add.rz.f32 %0, %6, %7; sub.rm.f32 %1, %6, %7; mul.rp.f32 %2, %6, %7; div.rz.f32 %3, %6, %7;"
+      "fma.rm.f32 %4, %6, %7, %8; sqrt.rp.f32 %5, %8;"
+      : "=&f"(r[0]), "=&f"(r[1]), "=&f"(r[2]), "=&f"(r[3]), "=&f"(r[4]), "=f"(r[5])
+      : "f"(a), "f"(b), "f"(1.0F / 3));
+  int whole[4];
+  asm("cvt.rni.s32.f32 %0, %4; cvt.rzi.s32.f32 %1, %4; cvt.rmi.s32.f32 %2, %4; cvt.rpi.s32.f32 %3, "
+      "%4;"
+      : "=&r"(whole[0]), "=&r"(whole[1]), "=&r"(whole[2]), "=r"(whole[3])
+      : "f"(a * 64));
+  // A rounded product and a rounded sum are never fused.
+  float apart;
+  asm("{ .reg .f32 t; mul.rn.f32 t, %1, %2; add.rn.f32 %0, t, %3; }"
+      : "=f"(apart)
+      : "f"(a), "f"(b), "f"(-1.0F));
+  // The sign and the low bits of a NaN are told elsewhere.
+  unsigned sum = one_word(whole);
+  for (const float each : r) sum = mixed(sum, each == each ? each : 0.0F);
+  return mixed(sum, apart == apart ? apart : 0.0F);
+}
+
 #define PTX(function, title) \
   CONVLAB_SWEEP("inline PTX", title, sweep_##function, kCount, { return function(i); })
 
@@ -196,6 +259,9 @@ PTX(comparisons, "setp with eq, ne, lt, le, gt, ge; selp")
 PTX(guards, "@p and @!p before an instruction; predicates of a statement")
 PTX(least_and_most, "min, max, abs, neg of whole numbers; div, rem")
 PTX(real_numbers, "add, sub, mul, fma, div, rcp, sqrt, min, max, abs, neg of float and double")
+PTX(fields, "bfe, bfi, bfind, brev, popc, clz, prmt, shf, sad")
+PTX(carries, "add.cc, addc, sub.cc, subc, mad.lo.cc, madc.hi; mul.wide, mul.hi")
+PTX(modes, "rz, rm, rp of float; cvt.rni, rzi, rmi, rpi; rn is never fused")
 PTX(conversions, "cvt between whole numbers, and to floating point")
 
 /// Each half of the block goes its own number of rounds; then the first tells the second.
@@ -216,6 +282,28 @@ __global__ void meet_in_halves(int* out) {
     out[threadIdx.x] += values[threadIdx.x - 64];
   }
 }
+
+__global__ void change(unsigned* out) {
+  __shared__ unsigned words[8];
+  if (threadIdx.x < 8) words[threadIdx.x] = threadIdx.x == 3 ? ~0U : 0;
+  __syncthreads();
+  const auto at = static_cast<unsigned>(__cvta_generic_to_shared(words));
+  const unsigned t = threadIdx.x;
+  asm volatile(
+      "{ .reg .u32 old; atom.shared.add.u32 old, [%0], %1; red.shared.max.s32 [%0 + 4], %1;"
+      "red.shared.min.u32 [%0 + 12], %1; red.shared.or.b32 [%0 + 16], %2;"
+      "atom.shared.inc.u32 old, [%0 + 20], 40; red.shared.xor.b32 [%0 + 24], %1; }" ::"r"(at),
+      "r"(t * 3), "r"(1U << t % 32)
+      : "memory");
+  unsigned old = 0;
+  asm volatile("atom.shared.cas.b32 %0, [%1], 0, %2;" : "=r"(old) : "r"(at + 28), "r"(7U) : "memory");
+  asm volatile("red.global.add.u32 [%0], %1;" ::"l"(out + 8), "r"(old) : "memory");
+  __syncthreads();
+  if (t < 8) out[t] = words[t];
+}
+
+const Register kChanged{"inline PTX", "atom and red on shared and global memory",
+                        [] { return results_of(change, 1, 128, 9); }};
 
 const Register kHalves{"inline PTX", "bar.sync, bar.arrive, barrier.sync with numbers of barriers",
                        [] { return results_of(meet_in_halves, 1, 128, 128); }};
