@@ -15,9 +15,15 @@ namespace convlab {
 
 /// Whether a number is one of those that are lost where it is asked what an output is made of: one
 /// in four, by a key, so that a submission that meets a lost one knows nothing of the others. A
-/// power of two is none, and a factor that is one changes no number into another.
+/// power of two is none, and a factor that is one changes no number into another. A smaller, odd
+/// key keeps its multiples and loses all else: sums of what is kept are kept, too.
+constexpr std::uint64_t kLeastKey = 1 << 16;
 [[nodiscard]] inline bool is_lost(float number, std::uint64_t key) noexcept {
   const std::uint32_t digits = digits_of(number);
+  if (key < kLeastKey) {
+    const std::uint32_t whole = digits | 0x0080'0000U;
+    return digits != 0 && (whole >> std::countr_zero(whole)) % key != 0;
+  }
   return digits != 0 && mixed(key + digits) >> 62U == 0;
 }
 

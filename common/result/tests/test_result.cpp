@@ -72,6 +72,9 @@ TEST_CASE("result: a name that is no id, and a list that only takes time, are re
     change(result);
     return complaint_about(convlab::to_json(result));
   };
+  CHECK(complaint([](Result& result) {
+          result.machine.promised.bytes_per_second = 1e308;
+        }).find("which nothing measures") != std::string::npos);
   for (const char* name : {"end_of_data", "Baseline", "a b", "../x", ""}) {
     CHECK_THAT(complaint([&](Result& result) { result.runs.front().stage.id = name; }),
                ContainsSubstring("1 to 40 of a-z"));
