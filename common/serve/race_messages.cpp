@@ -57,11 +57,27 @@ void explain_one_element(const RaceFacts& race, bool is_shared, const std::strin
   }
 }
 
+// The order in which a device happened to run two threads tells nothing of the one that is meant.
+// The line that stands first comes first, unless there is a barrier behind it: then what lacks one
+// is the way from the other line to it, through the next pass of a loop.
+// @return whether it is the next pass
+bool put_in_order(RaceFacts& race, const std::string& kernel, const SourceText& sources) {
+  const bool in_block = race.scope == RaceScope::kBlock || race.scope == RaceScope::kWarp;
+  if (!in_block || race.first.file != race.second.file || is_one_line(race)) return false;
+  if (race.second.line < race.first.line) std::swap(race.first, race.second);
+  const auto barriers = sources.lines_of_kernel(kernel, {"__syncthreads", "__syncwarp", "sync"});
+  const bool is_next = std::ranges::any_of(barriers, [&](const SourceText::Place& each) {
+    return each.file == race.first.file && each.line > race.first.line &&
+           each.line < race.second.line;
+  });
+  if (is_next) std::swap(race.first, race.second);
+  return is_next;
+}
+
 // @param holds_several  the kernel got several parts of the allocation as its arguments
-void explain_order(const RaceFacts& race, bool holds_several, Finding& message) {
+void explain_order(const RaceFacts& race, bool in_next_pass, bool holds_several, Finding& message) {
   if (race.scope == RaceScope::kStreams) return say(message, "E-race/streams");
   const bool reads_first = !race.first.writes;
-  const bool in_next_pass = reads_first && race.second.line <= race.first.line;
   if (race.scope == RaceScope::kGrid) {
     say(message, "E-race/blocks");
     if (race.first.atomic || race.second.atomic) say(message, "E-race/blocks-atomic");
@@ -69,13 +85,25 @@ void explain_order(const RaceFacts& race, bool holds_several, Finding& message) 
     return;
   }
   if (race.scope == RaceScope::kWarp) {
-    say(message, in_next_pass ? "E-warp-sync/next-pass" : "E-warp-sync/between");
+    say(message, is_one_line(race) ? "E-warp-sync/one-line"
+                 : in_next_pass    ? "E-warp-sync/next-pass"
+                                   : "E-warp-sync/between");
   } else {
-    say(message, reads_first ? "E-race/overwritten" : "E-race/read-early");
-    if (is_one_line(race)) say(message, "E-race/one-line");
+    say(message, is_one_line(race) ? "E-race/one-line"
+                 : reads_first     ? "E-race/overwritten"
+                                   : "E-race/read-early");
     if (in_next_pass) say(message, "E-race/next-pass");
   }
   if (race.first.writes && race.second.writes) say(message, "E-race/arrays-overlap");
+}
+
+// What the student took for a barrier.
+void explain_between(const RaceFacts& race, Finding& message) {
+  if (race.between.empty()) return;
+  const std::string id = message.id;
+  say(message, "E-race/warp-only", {race.between, std::to_string(race.between_line)});
+  if (race.between == "__syncwarp") say(message, "E-race/syncwarp");
+  message.id = id;
 }
 
 Finding team_message(const RaceFacts& race, bool is_element, const SourceText& sources) {
@@ -100,7 +128,8 @@ Finding team_message(const RaceFacts& race, bool is_element, const SourceText& s
 }  // namespace
 
 Finding race_message(const FaultRecord& fault, const SourceText& sources) {
-  const RaceFacts& race = *fault.race;
+  RaceFacts race = *fault.race;
+  const bool in_next_pass = put_in_order(race, fault.kernel, sources);
   if (race.scope == RaceScope::kTeam) {
     return team_message(race, !fault.array.empty(), sources);
   }
@@ -110,39 +139,41 @@ Finding race_message(const FaultRecord& fault, const SourceText& sources) {
   const std::string element = fault.memory.bytes <= kNumber && !name.empty()
                                   ? "`" + name + "`"
                                   : place_text(fault.memory, fault.kernel, sources);
+  const bool in_streams = race.scope == RaceScope::kStreams;
   const int calls = (race.first.call.empty() ? 0 : 1) + (race.second.call.empty() ? 0 : 1);
   message.seen = (calls == 2   ? "two copies or fills"
                   : calls == 1 ? "kernel " + fault.kernel + ": a thread and a copy or a fill"
+                  : in_streams ? "two threads"
                                : "kernel " + fault.kernel + ": two threads") +
                  " use " + element + ". ";
-  const bool in_streams = race.scope == RaceScope::kStreams;
   std::string second = who(race.second, race.scope == RaceScope::kWarp    ? "the same warp"
                                         : race.scope == RaceScope::kBlock ? "the same block"
                                                                           : "");
-  if (in_streams && race.second.call.empty()) second += " of another launch";
+  std::string first = who(race.first, "");
+  // Each belongs to a launch of its own.
+  const auto of_launch = [&](const RaceSide& side) {
+    const std::string kernel = sources.kernel_around(side.file, side.line);
+    return side.call.empty() && !kernel.empty() ? " of kernel " + kernel : "";
+  };
+  if (in_streams) first += of_launch(race.first), second += of_launch(race.second);
+  if (in_streams && race.second.call.empty()) second += ", of another launch,";
   const bool both_write = race.first.writes && race.second.writes;
   const bool one_line = calls == 0 && is_one_line(race);
   if (one_line && both_write) {
-    message.seen += beginning(who(race.first, "")) + " and " + second + " both " +
+    message.seen += beginning(first) + " and " + second + " both " +
                     (race.updates ? "change" : "write") +
                     " it here:" + quoted(race.second, sources);
   } else {
-    message.seen += sentence(who(race.first, ""), race.first, "it", sources) + "\n" +
+    message.seen += sentence(first, race.first, "it", sources) + "\n" +
                     sentence(second, race.second, "it", sources);
   }
   if (!in_streams && (race.updates || (both_write && one_line))) {
     explain_one_element(race, !name.empty() && !sources.lines_with({"__shared__", name}).empty(),
                         sources.line(race.second.file, race.second.line), message);
   } else {
-    explain_order(race, name.empty() && fault.memory.argument == 0, message);
+    explain_order(race, in_next_pass, name.empty() && fault.memory.argument == 0, message);
   }
-  // What the student took for a barrier.
-  if (!race.between.empty()) {
-    const std::string id = message.id;
-    say(message, "E-race/warp-only", {race.between, std::to_string(race.between_line)});
-    if (race.between == "__syncwarp") say(message, "E-race/syncwarp");
-    message.id = id;
-  }
+  explain_between(race, message);
   return message;
 }
 

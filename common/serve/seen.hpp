@@ -23,6 +23,7 @@ class Seen {
     std::string file{};   ///< its name without the folder
     int line = 0;
     std::size_t rows = 1;  ///< that the quote takes
+    int last = 0;          ///< line of the statement that the quote shows
 
     friend bool operator==(const Place&, const Place&) = default;
   };
@@ -46,6 +47,8 @@ class Seen {
   [[nodiscard]] std::string first_sentence() const;
 
  private:
+  [[nodiscard]] bool shows_already(const Seen& next) const;
+
   std::string text_{};
   std::vector<Place> places_{};
 };

@@ -102,8 +102,10 @@ std::vector<std::string> SourceText::lines(const std::string& file) const {
 Seen SourceText::quote(const std::string& file, int number) const {
   std::string text = line(file, number);
   if (text.empty()) return {};
+  int last = number;
   if (const std::string all = statement(file, number); all != statement(file, number, 1)) {
     text = all;
+    while (statement(file, number, last - number + 1) != all) ++last;
   }
   // The index that is wrong may be its end, so a long line goes on below.
   const std::string place = "\n    " + file + ":" + std::to_string(number) + " | ";
@@ -117,11 +119,12 @@ Seen SourceText::quote(const std::string& file, int number) const {
     std::size_t end = text.find_last_of(" (,/", most - 1);
     end = end == std::string::npos || end < most / 2 ? most : end + 1;
     while (end > 1 && (static_cast<unsigned char>(text[end]) & 0xc0U) == 0x80U) --end;
-    if (rows == kMostRows) return {quoted + text.substr(0, end) + " …", {{1, file, number, rows}}};
+    if (rows == kMostRows)
+      return {quoted + text.substr(0, end) + " …", {{1, file, number, rows, last}}};
     quoted += trimmed(text.substr(0, end)) + "\n" + std::string(place.size() - 1, ' ');
     text = trimmed(text.substr(end));
   }
-  return {quoted + text, {{1, file, number, rows}}};
+  return {quoted + text, {{1, file, number, rows, last}}};
 }
 
 Seen SourceText::quote(const std::string& place) const {

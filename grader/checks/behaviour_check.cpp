@@ -115,16 +115,22 @@ class Probe {
 
 }  // namespace
 
+std::vector<ElementCase> drawn_cases(std::uint64_t seed) {
+  std::mt19937_64 engine(seed);
+  std::vector<ElementCase> drawn;
+  constexpr int kShapes = 6;
+  for (int i = 0; i < kShapes; ++i) {
+    drawn.push_back({"hidden " + std::to_string(i + 1), drawn_shape(engine), i % 2 == 0});
+  }
+  ConvShape& shape = drawn.front().shape;  // as many weights as any of them may have
+  shape.out_channels = 20, shape.in_channels = 6, shape.kernel = 7;
+  shape.height = std::max(shape.height, 7), shape.width = std::max(shape.width, 7);
+  return drawn;
+}
+
 std::optional<Finding> Behaviour::hidden_shapes() {
   std::mt19937_64 engine(seed);
-  const int shapes = any_shape ? 6 : 0;
-  for (int i = 0; i < shapes; ++i) {
-    ElementCase hidden{"hidden " + std::to_string(i + 1), drawn_shape(engine), i % 2 == 0};
-    if (i == 0) {  // as many weights as any of them may have
-      ConvShape& shape = hidden.shape;
-      shape.out_channels = 20, shape.in_channels = 6, shape.kernel = 7;
-      shape.height = std::max(shape.height, 7), shape.width = std::max(shape.width, 7);
-    }
+  for (const ElementCase& hidden : any_shape ? drawn_cases(seed) : std::vector<ElementCase>()) {
     const CaseOutcome outcome = run(hidden, engine());
     const auto& found = outcome.finding;
     if (!found) continue;

@@ -64,6 +64,9 @@ struct Behaviour {
   std::optional<Finding> wrong_numbers(ElementCase test);
 };
 
+/// The shapes that hidden_shapes() draws.
+std::vector<ElementCase> drawn_cases(std::uint64_t seed);
+
 /// After a call: whether threads go on computing while nothing is asked.
 std::optional<Finding> find_idle_work(Submission& submission);
 

@@ -181,7 +181,8 @@ std::optional<Finding> find_unwritten(const WrongOutput& wrong, const Rerun& num
                                place_text(memory, poisoned.kernel, sources) + ".";
   if (memory.variable.empty() && of_output && (right_with_zeros || poisoned.computed > 0)) {
     Finding found = finding("E-uninitialised", of_marked(" was", " were") + computed);
-    if (right_with_zeros) found.seen += "\nMeasured: all are right if new memory holds zeros.";
+    if (right_with_zeros)
+      found.seen += "\nMeasured in this case: all are right if new memory holds zeros.";
     return found;
   }
   if (poisoned.computed > 0 || !of_output) {
@@ -206,7 +207,8 @@ std::optional<Finding> find_unwritten(const WrongOutput& wrong, const Rerun& num
     }
     if (is_input) seen += sources.quotes({"cudaMemcpy", "cudaMemcpyHostToDevice"});
     seen += launch_of(numbered.call.notes, sources);
-    if (right_with_zeros) seen += "\nMeasured: all are right if this memory holds zeros.";
+    if (right_with_zeros)
+      seen += "\nMeasured in this case: all are right if this memory holds zeros.";
     return finding(
         memory.variable.empty() ? "E-unwritten-memory/memory" : "E-unwritten-memory/shared", seen);
   }

@@ -1,6 +1,9 @@
 #include "grader/judge/check_stage.hpp"
 
 #include <algorithm>
+#include <array>
+#include <cstdint>
+#include <iterator>
 #include <string>
 #include <utility>
 
@@ -10,6 +13,7 @@
 #include "common/program/arguments.hpp"
 #include "common/serve/finding_texts.hpp"
 #include "common/stage/stage.hpp"
+#include "grader/checks/behaviour_check.hpp"
 #include "grader/checks/findings/catalogue.hpp"
 #include "grader/checks/mend/mend.hpp"
 #include "grader/judge/course_rules.hpp"
@@ -43,27 +47,42 @@ bool runs_kernels(const GradeRequest& request) {
 // Small changes of the file that make every case right. They are looked for when the verdict is
 // known, and change only what is told.
 void add_mends(const CheckContext& context, const StageInfo& stage, const CasePlan& cases,
-               Finding& found) {
+               std::uint64_t seed, Finding& found) {
   const GradeRequest& request = context.request;
   constexpr std::size_t kLongestFile = 40'000;
   const bool is_wanted = request.mend == MendSearch::kAlways ||
                          (request.mend == MendSearch::kUsual && request.milestone != "m4");
+  // No program ran, it may do something else than convolve, or its numbers are right.
+  static constexpr std::array kNever = {"compiler", "sandbox",   "not-begun", "library",
+                                        "phases",   "takes-all", "no-answer"};
   const bool is_mendable =
-      is_wanted && (!is_of_kind(found, "certain") || is_of_kind(found, "time"));
+      is_wanted &&
+      (is_of_kind(found, "time") ||
+       std::ranges::none_of(kNever, [&](const char* kind) { return is_of_kind(found, kind); }));
   const auto& checked = context.checked.cases;
   const auto failed = std::find_if(checked.rbegin(), checked.rend(), [&](const CaseResult& each) {
     return each.stage == stage.id && each.verdict != Verdict::kPassed;
   });
-  if (!request.work.build_edited || !is_mendable || failed == checked.rend()) return;
+  // Where all cases are right, a shape that was drawn is wrong, or nothing that a case would show.
+  const bool is_drawn = failed == checked.rend();
+  if (!request.work.build_edited || !is_mendable || (is_drawn && found.alone.empty())) return;
   mend::Wrong wrong{.stage = stage,
                     .file = request.work.sources.front().filename(),
                     .text = read_text(request.work.sources.front()),
                     .id = found.id,
                     .runs_kernels = runs_kernels(request),
-                    .failing = failed->shape,
-                    .failing_case = failed->name,
                     .cases = cases.cases,
-                    .seed = failed->seed};
+                    .seed = seed};
+  if (is_drawn) {
+    std::ranges::copy(drawn_cases(seed), std::back_inserter(wrong.cases));
+  } else {
+    wrong.failing = failed->shape, wrong.failing_case = failed->name, wrong.seed = failed->seed;
+  }
+  if (!found.alone.empty()) {
+    const ConvShape smallest = parse_case(found.alone.substr(found.alone.find(' ') + 1));
+    if (is_drawn || smallest.multiply_adds() < failed->shape.multiply_adds())
+      wrong.failing = smallest;
+  }
   if (wrong.text.size() > kLongestFile) return;
   context.observer.announce(stage.id + ": which small change makes it right");
   try {
@@ -103,7 +122,7 @@ bool check_stage(const CheckContext& context, StageInfo stage, const std::vector
   Judgement verdict = judge(evidence, evidence.demands);
   keep(evidence, verdict.runs, context.checked);
   const auto mend = [&](Finding& found) {
-    add_mends(context, stage, plan_for(request, stage, batches), found);
+    add_mends(context, stage, plan_for(request, stage, batches), seed, found);
   };
   if (verdict.finding && !runs_kernels(request)) mend(*verdict.finding);
   context.checked.evidence.push_back(std::move(evidence));

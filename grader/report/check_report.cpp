@@ -64,7 +64,7 @@ std::string row_of(const ScoreItem& item) {
 // Stages of choice appear only if they earned points, or lack their technique.
 bool is_shown(const Score& score, const std::string& stage) {
   return !score.is_optional(stage) || std::ranges::any_of(score.items, [&](const auto& item) {
-    return item.stage == stage && (item.earned > 0.0 || item.yours.starts_with("not "));
+    return item.stage == stage && (item.earned > 0.0 || item.lacks_technique);
   });
 }
 

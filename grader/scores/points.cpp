@@ -185,8 +185,6 @@ void score_measured(ScoreItem& item, const ScoreRule& rule, const ScoreRules& ru
 }
 
 constexpr const char* kShown = "shown";
-constexpr const char* kNotShown = "not shown";
-constexpr const char* kNotCounted = "not counted";
 constexpr const char* kOnlyRight = "only right results are counted";
 
 // @param is_right  wrong outputs do not tell which numbers they are made of
@@ -203,9 +201,10 @@ void score_technique(ScoreItem& item, const ScoreRule& rule, const std::string& 
   }
   const bool is_shown = counted != nullptr && item.why.empty();
   item.reference = kShown;
-  if (counted != nullptr) item.yours = is_shown ? kShown : kNotShown;
-  if (counted != nullptr && !counted->counters.empty() && !is_shown && !is_right) {
-    item.yours = kNotCounted;
+  item.lacks_technique = counted != nullptr && !is_shown;
+  if (counted != nullptr) item.yours = is_shown ? kShown : "not shown";
+  if (item.lacks_technique && !counted->counters.empty() && !is_right) {
+    item.yours = "not counted";
     item.why = kOnlyRight;
   }
   item.earned = is_shown ? item.points : 0.0;
@@ -300,8 +299,7 @@ std::set<std::string> stages_to_count(const ScoreRules& rules, const CheckResult
 
 void withhold_without_technique(Score& score) {
   for (const ScoreItem& technique : score.items) {
-    const bool is_counted = technique.yours != kNotCounted;
-    if (technique.item != "technique" || (is_counted && technique.yours != kNotShown)) continue;
+    if (!technique.lacks_technique) continue;
     for (ScoreItem& item : score.items) {
       if (item.stage != technique.stage || !needs_technique(item) || item.earned == 0.0) continue;
       give(item, 0.0, std::string("the stage's technique is ") + technique.yours);

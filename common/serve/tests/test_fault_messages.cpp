@@ -80,7 +80,7 @@ TEST_CASE("source text: a quoted line goes on below, and hostile ones are cut") 
         "\n                        shape.height + h * shape.stride + p) *"
         "\n                        shape.width + w * shape.stride + q];");
   CHECK(sources.quote("conv_forward.cu", 1).places() ==
-        std::vector<Seen::Place>{{1, "conv_forward.cu", 1, 3}});
+        std::vector<Seen::Place>{{1, "conv_forward.cu", 1, 3, 1}});
   CHECK(sources.quote("conv_forward.cu", 2).text() == "\n    conv_forward.cu:2 | int a;");
   const std::string cut = sources.quote("conv_forward.cu", 3).text();
   CHECK(cut.ends_with(" …"));
@@ -115,6 +115,9 @@ TEST_CASE("source text: a statement is quoted up to its end, and found by any of
   const SourceText sources({file});
   CHECK(sources.quote("conv.cu", 1).text() == "\n    conv.cu:1 | const dim3 grid(a, b, images);");
   CHECK(sources.quote("conv.cu", 4).text() == "\n    conv.cu:4 | run([&] {");
+  const Seen once = sources.quote("conv.cu", 1) + sources.quote("conv.cu", 3);
+  CHECK(once.text() == sources.quote("conv.cu", 1).text());
+  CHECK(contains((once + sources.quote("conv.cu", 4)).text(), "conv.cu:4 |"));
   // Of two copies only one reads the device's memory.
   FaultRecord fault{.kind = FaultKind::kRace, .kernel = "k"};
   fault.race = {.scope = RaceScope::kStreams,
@@ -123,6 +126,31 @@ TEST_CASE("source text: a statement is quoted up to its end, and found by any of
   const std::string seen = race_message(fault, sources).seen.text();
   CHECK(contains(seen, "A call of cudaMemcpyAsync reads it here:\n    conv.cu:5 |"));
   CHECK_FALSE(contains(seen, "conv.cu:8"));
+}
+
+TEST_CASE("race: which of two lines comes first is what the file says, not who ran first") {
+  const TemporaryFolder folder;
+  const auto file = folder.path() / "conv.cu";
+  write_atomically(file,
+                   "__global__ void k(float* y) {\n  for (;;) {\n    tile[i] = x[i];\n"
+                   "    __syncthreads();\n    sum += tile[i + 1];\n    part[i] += sum;\n  }\n}\n");
+  const SourceText sources({file});
+  const auto told = [&](int reads, int writes, bool reads_first) {
+    const RaceSide read{.file = "conv.cu", .line = reads};
+    const RaceSide write{.file = "conv.cu", .line = writes, .writes = true};
+    FaultRecord fault{.kind = FaultKind::kRace, .kernel = "k"};
+    fault.race = {.scope = RaceScope::kBlock,
+                  .first = reads_first ? read : write,
+                  .second = reads_first ? write : read};
+    return race_message(fault, sources);
+  };
+  for (const bool reads_first : {true, false}) {
+    // The barrier lies between: what lacks one is the way to the next pass.
+    CHECK(contains(told(5, 3, reads_first).cause, "may overwrite"));
+    CHECK(contains(told(5, 3, reads_first).next, "before the next pass"));
+    CHECK(contains(told(6, 5, reads_first).cause, "before the first has written"));
+    CHECK(contains(told(6, 6, reads_first).cause, "either thread may come first"));
+  }
 }
 
 TEST_CASE("seen: quotes keep their places in a text that is joined") {
@@ -134,7 +162,8 @@ TEST_CASE("seen: quotes keep their places in a text that is joined") {
       seen.text() ==
       "In\ufffda case.\nIt stops:\n    conv.cu:5 | __syncthreads();\nCalled:\n    conv.cu:1 | no\n"
       "    conv.cu:8 | void launch() { conv<<<1, 4>>>(s, a, b, c); }");
-  CHECK(seen.places() == std::vector<Seen::Place>{{2, "conv.cu", 5}, {5, "conv.cu", 8}});
+  CHECK(seen.places() ==
+        std::vector<Seen::Place>{{2, "conv.cu", 5, 1, 5}, {5, "conv.cu", 8, 1, 8}});
   CHECK(("Here:" + sources.quote("conv.cu", 5)).first_sentence() == "Here.");
   CHECK(Seen("Here:\n    more").first_sentence() == "Here:");
 }

@@ -52,7 +52,9 @@ std::map<std::string, std::string> types_in(const Source& source) {
   std::map<std::string, std::string> types;
   for (std::size_t i = 1; i < source.size(); ++i) {
     if (source[i].kind != Token::Kind::kIdentifier) continue;
-    if (source.is(i - 1, "dim3")) types[std::string(source[i].text)] = "dim3";
+    for (const char* type : {"dim3", "cudaStream_t", "cudaEvent_t"}) {
+      if (source.is(i - 1, type)) types[std::string(source[i].text)] = type;
+    }
     std::size_t type = i;
     while (type > 0 && (source.is(type - 1, "*") || source.is(type - 1, "__restrict__"))) --type;
     if (type == i || type < 2 || source.is(i, "const")) continue;

@@ -41,11 +41,15 @@ class CopyFinder {
       change_array(i);
       change_type(i);
       change_pragma(i);
+      change_capture(i);
+      change_return(i);
+      change_macro(i);
     }
     for (std::size_t s = 0; s < outline_.statements.size(); ++s) {
       add_start(outline_.statements[s]);
       move(s);
       take_in(s);
+      repeat(outline_.statements[s]);
     }
     exchange_parameters();
     // In turns of each kind, so that one that is frequent does not take all copies.
@@ -167,9 +171,64 @@ class CopyFinder {
     const bool begins_with_number =
         is(i + 2, ";") || (is(i + 4, ";") && source_[i + 3].kind == Token::Kind::kNumber);
     const bool in_function = source_.scope(i) == rewrite::Scope::kFunction;
-    if (is(i, "int") && begins_with_number && in_function) add(Kind::kType, {{i, i + 1, "float"}});
+    const bool is_whole_number = is(i, "int") || is(i, "auto");
+    if (is_whole_number && begins_with_number && in_function)
+      add(Kind::kType, {{i, i + 1, "float"}});
+    // An index that is a float.
+    if (is(i, "float") && !begins_with_number && in_function && !is(i + 2, "["))
+      add(Kind::kType, {{i, i + 1, "int"}});
     if (is(i, "float") && is(i + 2, "[") && source_.in_device_code(i) && !is(i - 1, "__shared__"))
       add(Kind::kWord, {{i, i, "__shared__ "}});
+  }
+
+  // A lambda that takes all by reference or by value; or of all by reference one by value, as a
+  // counter that goes on.
+  void change_capture(std::size_t i) {
+    const bool begins = is(i, "[") && source_.opens(i) && (is(i + 1, "&") || is(i + 1, "=")) &&
+                        (is(i + 2, "]") || is(i + 2, ",")) &&
+                        (is(source_.partner(i) + 1, "(") || is(source_.partner(i) + 1, "{"));
+    if (!begins) return;
+    add(Kind::kCapture, {{i + 1, source_.partner(i), is(i + 1, "&") ? "=" : "&"}});
+    if (!is(i + 1, "&")) return;
+    for (const Variable& each : outline_.variables) {
+      const bool is_known = each.begin < i && i < each.end && each.is_counter;
+      if (is_known && source_.has(i, block_end(i), {each.name}))
+        add(Kind::kCapture, {{i + 2, i + 2, ", " + each.name}});
+    }
+  }
+
+  [[nodiscard]] std::size_t block_end(std::size_t i) const {
+    while (i < source_.size() && !(is(i, "{") && source_.opens(i))) ++i;
+    return i < source_.size() ? source_.partner(i) : i;
+  }
+
+  // #define AT(a, b, n) a * n + b: with parentheses around each parameter and around all.
+  void change_macro(std::size_t i) {
+    if (!is(i, "define") || source_[i].directive == 0 || !is(i + 2, "(") || !source_.opens(i + 2))
+      return;
+    const std::size_t begin = source_.partner(i + 2) + 1;
+    std::size_t end = begin;
+    while (end < source_.size() && source_[end].directive == source_[i].directive) ++end;
+    std::vector<Splice> splices;
+    for (std::size_t at = begin; at < end; ++at) {
+      std::string text(source_[at].text);
+      const bool is_parameter = is_name(at) && source_.has(i + 2, begin, {text});
+      if (is_parameter) text = "(" + text + ")";
+      if (at == begin) text = " (" + text;
+      if (at + 1 == end) text += ")";
+      if (is_parameter || at == begin || at + 1 == end) splices.push_back({at, at + 1, text});
+    }
+    if (begin < end) add(Kind::kParentheses, std::move(splices));
+  }
+
+  // A function that gives a float as a whole number, or gets a number that it should change.
+  void change_return(std::size_t i) {
+    if (source_.scope(i) == rewrite::Scope::kFunction || source_[i].directive != 0) return;
+    const bool is_function = is_name(i + 1) && is(i + 2, "(") && source_.opens(i + 2);
+    if (is(i, "int") && is_function) add(Kind::kType, {{i, i + 1, "float"}});
+    const bool is_parameter = is(i, "float") && is_name(i + 1) && source_.in_parentheses(i) &&
+                              (is(i + 2, ",") || is(i + 2, ")")) && !is(i - 1, "const");
+    if (is_parameter) add(Kind::kType, {{i, i + 1, "float&"}});
   }
 
   // Without a line for OpenMP, without one of its clauses, or with one loop less.
@@ -228,18 +287,48 @@ class CopyFinder {
     for (auto up = block; up != Statement::kNone; up = outline_.statements[up].parent) {
       if (outline_.statements[up].is_loop) add_move(statement, outline_.statements[up].begin);
     }
-    if (!is_compound) return;
     for (std::size_t other = 0; other < outline_.statements.size(); ++other) {
       const Statement& beside = outline_.statements[other];
-      const bool touches = beside.end == statement.begin || beside.begin == statement.end;
+      const bool touches =
+          (is_compound && beside.end == statement.begin) || beside.begin == statement.end;
       if (!touches || beside.parent != block || !beside.is_loop || !is(beside.end - 1, "}"))
         continue;
       const std::size_t open = source_.partner(beside.end - 1);
       if (open < beside.end) {
         add_move(statement, open + 1);
-        add_move(statement, beside.end - 1);
+        if (is_compound) add_move(statement, beside.end - 1);
       }
     }
+  }
+
+  // if (thread < n) a[thread] = …; with more elements than threads.
+  void repeat(const Statement& statement) {
+    const std::size_t begin = statement.begin;
+    const std::size_t name = begin + 2;
+    if (!is(begin, "if") || !source_.opens(begin + 1) || !is_name(name) || !is(name + 1, "<"))
+      return;
+    const std::size_t close = source_.partner(begin + 1);
+    if (source_.has(name, close, {"&", "|"}) || source_.has(close, statement.end, {"else"})) return;
+    const std::string own(source_[name].text);
+    const auto known = std::ranges::find_if(outline_.variables, [&](const Variable& each) {
+      return each.name == own && each.begin <= begin && begin < each.end &&
+             each.alias.find("threadIdx") != std::string::npos;
+    });
+    if (known == outline_.variables.end()) return;
+    std::string step;
+    for (const std::string axis : {"x", "y", "z"}) {
+      if (known->alias.find("threadIdx." + axis) != std::string::npos)
+        step += (step.empty() ? "blockDim." : " * blockDim.") + axis;
+    }
+    const std::string counter = "convlab_mend_i";
+    std::vector<Splice> splices = {{begin, close + 1,
+                                    "for (int " + counter + " = " + own + "; " + counter + " < " +
+                                        source_.text(name + 2, close) + "; " + counter +
+                                        " += " + step + ")"}};
+    for (std::size_t i = close + 1; i < statement.end; ++i) {
+      if (is(i, own)) splices.push_back({i, i + 1, counter});
+    }
+    add(Kind::kRepeated, std::move(splices));
   }
 
   // for (…) one; two; becomes for (…) { one; two; }
@@ -290,168 +379,6 @@ class CopyFinder {
 std::vector<CopyChange> copy_changes_of(const Source& source, const Outline& outline,
                                         std::size_t most) {
   return CopyFinder(source, outline).run(most);
-}
-
-namespace {
-
-constexpr std::size_t kMostCopies = 32;
-
-// What the edited program calls the copy.
-std::string space_of(std::size_t copy) {
-  return "convlab_mend_" + std::to_string(copy);
-}
-
-}  // namespace
-
-// Its lines #include go, where several copies stand in one file.
-std::string EditableFile::without_includes(const std::string& text, std::string* includes) const {
-  std::string rest;
-  std::size_t at = 0;
-  while (at < text.size()) {
-    const std::size_t end = std::min(text.find('\n', at), text.size());
-    const std::string line = text.substr(at, end - at);
-    const std::size_t begin = line.find_first_not_of(" \t");
-    const bool is_directive = begin != std::string::npos && line[begin] == '#';
-    const bool goes = is_directive && (line.find("include") != std::string::npos ||
-                                       line.find("pragma once") != std::string::npos);
-    if (goes && includes != nullptr) *includes += line + "\n";
-    rest += (goes ? "" : line) + "\n";
-    at = end + 1;
-  }
-  return rest;
-}
-
-void EditableFile::add_copies() {
-  copies_ = outline_.sites.size();
-  outline_.sites.push_back({.form = Site::Form::kCopy});
-  alternatives_.emplace_back();
-  dropped_sites_.push_back(false);
-  names_.emplace_back();
-  for (std::size_t i = 0; i + 1 < source_.size(); ++i) {
-    if (is_condition_of_preprocessor(i)) return;
-  }
-  for (const CopyChange& each : copy_changes_of(source_, outline_, kMostCopies)) add_copy(each);
-}
-
-// A file that is compiled in parts has none.
-bool EditableFile::is_condition_of_preprocessor(std::size_t i) const {
-  return source_.is(i, "#") && source_[i].directive != 0 && source_[i + 1].text.starts_with("if");
-}
-
-void EditableFile::add_copy(const CopyChange& change) {
-  const auto offset_of = [&](std::size_t token) {
-    return token < source_.size() ? source_[token].offset : text_.size();
-  };
-  const auto line_of = [](const std::string& all, std::size_t at) {
-    const std::size_t begin = at == 0 ? 0 : all.rfind('\n', at - 1) + 1;
-    return tidy(all.substr(begin, all.find('\n', at) - begin));
-  };
-  std::string text;
-  std::size_t at = 0;
-  Edit edit{.kind = change.kind};
-  std::vector<std::pair<std::size_t, std::size_t>> changed;  // offsets before and afterwards
-  for (const Splice& each : change.splices) {
-    const std::size_t begin = offset_of(each.begin);
-    text += text_.substr(at, begin - at);
-    if (edit.lines.insert(source_[std::min(each.begin, source_.size() - 1)].line).second)
-      changed.emplace_back(begin, text.size());
-    text += each.text;
-    at = each.end > each.begin ? source_[each.end - 1].end() : begin;
-    if (change.moved_to == 0 || each.end == each.begin) continue;
-    edit.before = tidy(source_.text(each.begin, each.end));
-    edit.after = moved_text(source_[change.moved_to].line);
-  }
-  text += text_.substr(at);
-  for (const auto& [before, after] : changed) {
-    if (change.moved_to != 0) break;
-    edit.before += (edit.before.empty() ? "" : "\n") + line_of(text_, before);
-    edit.after += (edit.after.empty() ? "" : "\n") + line_of(text, after);
-  }
-  edit.choices = {{copies_, add(copies_, text)}};
-  edits_.push_back(std::move(edit));
-}
-
-void EditableFile::write_copies(std::size_t site, std::string& out) {
-  if (!has_any(site)) return;
-  std::string includes;
-  (void)without_includes(text_, &includes);
-  copy(includes, out);
-  std::string forget;
-  for (std::size_t i = 1; i + 1 < source_.size(); ++i) {
-    if (source_.is(i - 1, "define") && source_[i].directive != 0)
-      forget += "#undef " + std::string(source_[i].text) + "\n";
-  }
-  const auto lines = [&](std::size_t alternative, const std::string& text) {
-    for (std::size_t begin = 0; begin < text.size();) {
-      const std::size_t end = std::min(text.find('\n', begin), text.size());
-      write_line(site, alternative, text.substr(begin, end - begin), out);
-      begin = end + 1;
-    }
-  };
-  const auto note = [&](std::size_t copy) {
-    return "static const ::convlab::mend::Copy convlab_mend_copy" + std::to_string(copy) + "(" +
-           std::to_string(site) + ", " + std::to_string(copy) + ");\n";
-  };
-  for (std::size_t a = 0; a < alternatives_[site].size(); ++a) {
-    if (alternatives_[site][a].dropped) continue;
-    std::string text = without_includes(alternatives_[site][a].text, nullptr);
-    const std::string member = "GPUInterface::";
-    for (auto at = text.find(member); at != std::string::npos; at = text.find(member))
-      text.erase(at, member.size());
-    lines(a + 1, forget + note(a + 1) + "namespace " + space_of(a + 1) + " {\n" + text + "\n}\n");
-  }
-  copy(forget + note(0), out);
-}
-
-// A function of the course's interface hands on to its copies.
-void EditableFile::write_calls_of_copies(std::size_t body, std::string& out) {
-  std::size_t close = body - 1;
-  while (close > 0 && !source_.is(close, ")")) --close;
-  const std::size_t open = source_.partner(close);
-  const std::size_t name = open - 1;
-  if (open >= close || !source_[name].text.starts_with("conv_forward_") ||
-      source_.in_device_code(body)) {
-    return;
-  }
-  const bool is_interface = source_.is(name - 1, "::") || source_.is(name, "conv_forward_cpu");
-  if (!is_interface || !has_any(copies_)) return;
-  std::string arguments;
-  for (std::size_t i = open + 1; i <= close; ++i) {
-    if (!source_.is(i, ",") && i != close) continue;
-    arguments += (arguments.empty() ? "" : ", ") + std::string(source_[i - 1].text);
-  }
-  end_line("", out);
-  for (std::size_t a = 0; a < alternatives_[copies_].size(); ++a) {
-    if (alternatives_[copies_][a].dropped) continue;
-    write_line(copies_, a + 1,
-               "if (::convlab::mend::chosen[" + std::to_string(copies_) +
-                   "] == " + std::to_string(a + 1) + ") return " + space_of(a + 1) +
-                   "::" + std::string(source_[name].text) + "(" + arguments + ");",
-               out);
-  }
-}
-
-// #define of its own with the alternatives: an alternative of another site has the file's macro.
-void EditableFile::write_macro(std::size_t s, std::string& out) {
-  const Site& site = outline_.sites[s];
-  const std::size_t name = site.function - 1;
-  const std::size_t body = source_.partner(site.function) + 1;
-  std::size_t end = site.end;
-  while (end < source_.size() && source_[end].directive == source_[name].directive) ++end;
-  const std::string own = source_.text(site.begin, site.end);
-  const std::string head = edited_macros_[std::string(source_[name].text)] +
-                           source_.text(site.function, body) + " " + source_.text(body, site.begin);
-  write_line(s, 0,
-             "#define " + head + " [&]() -> ::convlab::mend::Of<decltype(" + own +
-                 ")> {switch (::convlab::mend::chosen[" + std::to_string(s) + "]) { \\",
-             out);
-  for (std::size_t a = 0; a < alternatives_[s].size(); ++a) {
-    const Alternative& each = alternatives_[s][a];
-    if (!each.dropped)
-      write_line(s, a + 1, "case " + std::to_string(a + 1) + ": return (" + each.text + "); \\",
-                 out);
-  }
-  write_line(s, 0, "default: return (" + own + ");}}()" + source_.text(site.end, end), out);
 }
 
 }  // namespace convlab::grader::mend

@@ -15,7 +15,7 @@ struct KindWords {
   Kind kind;
   const char* words;
 };
-constexpr std::array<KindWords, 24> kKindWords = {{
+constexpr std::array<KindWords, 29> kKindWords = {{
     {Kind::kName, "a name or a number that stands for another one"},
     {Kind::kExchange, "two names that are exchanged"},
     {Kind::kComparison, "the comparison"},
@@ -40,6 +40,11 @@ constexpr std::array<KindWords, 24> kKindWords = {{
     {Kind::kStart, "a first value that is missing"},
     {Kind::kPragma, "a line for OpenMP"},
     {Kind::kElsewhere, "a value that another function computes in another way"},
+    {Kind::kRounding, "a division that rounds down, or should"},
+    {Kind::kBytes, "a number of bytes"},
+    {Kind::kLaunch, "what a launch or a call gets in addition"},
+    {Kind::kCapture, "what a lambda takes with it"},
+    {Kind::kRepeated, "something that is done once and should be repeated"},
 }};
 
 // Edits of a macro stand in another one, in front of it.
@@ -95,124 +100,6 @@ std::size_t EditableFile::add(std::size_t site, std::string text) {
   return own.size();
 }
 
-Names EditableFile::names_at(const Site& site) const {
-  Names names;
-  const auto is_known = [&](const Variable& each) {
-    return each.begin < site.begin && site.begin < each.end;
-  };
-  const std::size_t end = source_.partner(site.function);
-  // A variable of another scope has no value here; a name that no function declares has.
-  const auto has_value = [&](const std::string& root) {
-    bool is_declared = false;
-    for (const Variable& each : outline_.variables) {
-      if (each.name != root) continue;
-      if (is_known(each)) return true;
-      is_declared |= each.begin >= site.function && each.begin < end;
-    }
-    return !is_declared;
-  };
-  static const std::array<std::vector<std::string>, 2> members = {
-      {{"batch", "out_channels", "in_channels", "height", "width", "kernel", "stride",
-        "out_height()", "out_width()"},
-       {"input_size()", "weights_size()", "output_size()", "input_image_size()",
-        "output_image_size()"}}};
-  std::set<std::string>& structures = names.structures;
-  for (const Site& each : outline_.sites) {
-    if (each.function != site.function) continue;
-    for (const Atom& atom : atoms_in(source_, each.begin, each.end)) {
-      const std::string root(source_[atom.begin].text);
-      if (atom.is_number || !has_value(root)) continue;
-      if (atom.end > atom.begin + 1) structures.insert(root);
-      const std::string text = source_.text(atom.begin, atom.end);
-      if (text.starts_with("cuda")) {  // the direction of a copy
-        names.typed["cuda"].insert(text);
-        continue;
-      }
-      const auto type = types_.find(text);
-      if (takes_address(source_, atom.begin)) names.addressed.insert(text);
-      (atom.is_array          ? names.arrays
-       : type != types_.end() ? names.typed[type->second]
-                              : names.values)
-          .insert(text);
-      if (atom.end < atom.begin + 3 || !source_.is(atom.begin + 1, ".")) continue;
-      const std::string member = source_.text(atom.begin + 2, atom.end);
-      if (root.ends_with("Idx") || root.ends_with("Dim")) {
-        for (const char* axis : {".x", ".y"}) names.values.insert(root + axis);
-      }
-      for (const auto& alike : members) {
-        if (std::ranges::find(alike, member) == alike.end()) continue;
-        for (const std::string& other : alike) names.values.insert(root + "." + other);
-      }
-    }
-  }
-  // What writes a macro is read where it is used: the values of whole functions are known there.
-  if (site.form == Form::kMacro) {
-    const std::string_view macro = source_[site.function - 1].text;
-    for (const Variable& each : outline_.variables) {
-      const bool is_whole =
-          source_.is(each.begin, "{") || (each.is_constant && !each.alias.empty());
-      if (!is_whole || !source_.has(each.begin, each.end, {macro})) continue;
-      const auto type = types_.find(each.name);
-      (type != types_.end() ? names.typed[type->second] : names.values).insert(each.name);
-    }
-  }
-  for (const Variable& each : outline_.variables) {
-    if (!is_known(each)) continue;
-    const auto type = types_.find(each.name);
-    (type != types_.end() ? names.typed[type->second] : names.values).insert(each.name);
-    const bool is_number = type == types_.end() && !structures.contains(each.name);
-    if (is_number && !each.is_constant && !each.is_floating) names.assignable.insert(each.name);
-  }
-  for (const Variable& each : outline_.variables) {
-    if (!is_known(each)) continue;
-    names.values.erase(each.alias);
-    if (each.is_floating) names.values.erase(each.name);
-    if (each.is_counter && names.values.contains(each.name)) names.counters.insert(each.name);
-  }
-  if (site.form == Form::kStep && !source_.has(site.begin, site.end, {"="})) {
-    std::erase_if(names.counters,
-                  [&](const auto& each) { return !names.assignable.contains(each); });
-    names.values = names.counters;
-  }
-  for (const std::string& each : names.values) {
-    if (each.find("Idx.") != std::string::npos) names.counters.insert(each);
-  }
-  for (const std::string& each : names.arrays) names.values.erase(each);
-  for (const std::string& each : structures) names.values.erase(each);
-  // Bytes, where the host asks for memory.
-  const bool asks_for_bytes =
-      runs_kernels_ && !source_.in_device_code(site.begin) && site.end > site.begin;
-  std::ranges::set_difference(names.values, names.counters,
-                              std::inserter(names.sizes, names.sizes.end()));
-  names.products = products_at(site, names.sizes);
-  if (!asks_for_bytes) return names;
-  for (const std::string& each : names.sizes) names.parts.insert({each + " * " + each, each});
-  names.parts.insert(names.products.begin(), names.products.end());
-  if (!source_.has(site.begin, site.end, {"sizeof"})) names.sizes.insert("sizeof(float)");
-  return names;
-}
-
-// The products of sizes alone in its function, and each size.
-std::set<std::string> EditableFile::products_at(const Site& site,
-                                                const std::set<std::string>& sizes) const {
-  constexpr std::size_t kMostProducts = 24;
-  std::set<std::string> products = sizes;
-  for (const Site& each : outline_.sites) {
-    if (each.function != site.function) continue;
-    const std::vector<Atom> atoms = atoms_in(source_, each.begin, each.end);
-    for (std::size_t a = 0; a < atoms.size(); ++a) {
-      for (std::size_t b = a; b < atoms.size(); ++b) {
-        const bool goes_on =
-            b == a || (atoms[b - 1].end + 1 == atoms[b].begin && source_.is(atoms[b - 1].end, "*"));
-        if (!goes_on || !sizes.contains(source_.text(atoms[b].begin, atoms[b].end))) break;
-        products.insert(source_.text(atoms[a].begin, atoms[b].end));
-        if (products.size() >= kMostProducts) return products;
-      }
-    }
-  }
-  return products;
-}
-
 // Whether the variables that a statement uses are known at another place.
 bool EditableFile::knows_all_of(const Site& site, std::size_t place) const {
   return std::ranges::all_of(outline_.variables, [&](const Variable& each) {
@@ -262,6 +149,7 @@ void EditableFile::find_changes(std::size_t s, const Names& names) {
   }
   if (site.form == Form::kCopy) return;
   if (site.form == Form::kJump) return add_edit(Kind::kDeleted, site.begin, "");
+  if (s + 1 < outline_.sites.size() && site.form == Form::kValue) exchange_with_next(s);
   for (Change& change : changes_of(source_, site, names)) {
     add_edit(change.kind, change.token, change.text + (ends ? ";" : ""));
   }

@@ -63,6 +63,7 @@ class EditableFile {
 
   void find_changes(std::size_t site, const Names& names);
   std::size_t add(std::size_t site, std::string text);
+  void exchange_with_next(std::size_t site);
   void add_everywhere();
   void add_twins();
   void add_copies();

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "grader/checks/mend/operators.hpp"
+#include "grader/checks/mend/wholes.hpp"
 
 namespace convlab::grader::mend {
 
@@ -25,7 +26,8 @@ class Expression {
 
   std::vector<Change> run() {
     change_names();
-    if (form_ == Form::kStatement) add_factor_twice(), turn_copy();
+    if (form_ == Form::kStatement) add_factor_twice();
+    change_wholes(source_, form_, begin_, end_, names_, changes_);
     read_all(begin_, end_);
     return std::move(changes_);
   }
@@ -33,8 +35,6 @@ class Expression {
  private:
   static constexpr std::size_t kMostOfOne = 1500;
   static constexpr int kSums = 8;  ///< the strength of + and -
-  static constexpr const char* kToDevice = "cudaMemcpyHostToDevice";
-  static constexpr const char* kToHost = "cudaMemcpyDeviceToHost";
 
   struct Operand {
     std::size_t begin, end;
@@ -102,25 +102,6 @@ class Expression {
           continue;
         }
         add(Kind::kExchange, {{atom.begin, atom.end, second}, {other.begin, other.end, own}});
-      }
-    }
-  }
-
-  // A copy in the other direction, its pointers exchanged or as they are.
-  void turn_copy() {
-    const std::vector<Atom> atoms = atoms_in(source_, begin_, end_);
-    for (const Atom& direction : atoms) {
-      const std::string own = source_.text(direction.begin, direction.end);
-      if (own != kToDevice && own != kToHost) continue;
-      const Splice turned{direction.begin, direction.end, own == kToDevice ? kToHost : kToDevice};
-      add(Kind::kName, {turned});
-      for (std::size_t b = 1; b < atoms.size(); ++b) {
-        const Atom& first = atoms[b - 1];
-        const Atom& second = atoms[b];
-        if (first.is_number || second.is_number || second.end > direction.begin) continue;
-        add(Kind::kExchange, {{first.begin, first.end, source_.text(second.begin, second.end)},
-                              {second.begin, second.end, source_.text(first.begin, first.end)},
-                              turned});
       }
     }
   }
@@ -277,6 +258,7 @@ class Expression {
     add_parts(operands);
     change_groups(operands, operators);
     add_guards(operands, operators);
+    round_up(operands, operators);
     if (!operands.empty()) add_terms(operands);
     change_twice(operands);
     // A plain value has names and factors only, and the left side of a comparison is no bound.
@@ -384,6 +366,39 @@ class Expression {
       add(Kind::kTermAdded, {{end, end, " + " + each + (has_bytes ? " * sizeof(float)" : "")}});
   }
 
+  // (a + b - 1) / b
+  void round_up(const std::vector<Operand>& operands,
+                const std::vector<std::pair<std::size_t, const Operator*>>& operators) {
+    for (std::size_t k = 0; k < operators.size(); ++k) {
+      if (operators[k].second->text != std::string_view("/")) continue;
+      std::size_t first = k;
+      while (first > 0 && operators[first - 1].second->strength == 9) --first;
+      const std::size_t begin = operands[first].begin;
+      const std::size_t end = operators[k].first;
+      add(Kind::kRounding,
+          {{begin, end,
+            "(" + source_.text(begin, end) + " + " + text(operands[k + 1]) + " - 1) "}});
+    }
+  }
+
+  // A comparison may ask about another thread's number or another size.
+  void change_guards(const std::vector<Operand>& operands,
+                     const std::vector<std::pair<std::size_t, const Operator*>>& operators) {
+    for (std::size_t k = 0; k < operators.size(); ++k) {
+      if (operators[k].second->kind != Kind::kComparison) continue;
+      const int own = operators[k].second->strength;
+      std::size_t first = k;
+      while (first > 0 && operators[first - 1].second->strength > own) --first;
+      std::size_t last = k + 1;
+      while (last < operators.size() && operators[last].second->strength > own) ++last;
+      const bool is_less = operators[k].second->text[0] == '<';
+      for (const auto& [stays, goes] : names_.guards) {
+        add(Kind::kCondition,
+            {{operands[first].begin, operands[last].end, is_less ? stays : goes}});
+      }
+    }
+  }
+
   // Behind a comparison, or several that are joined.
   void add_guards(const std::vector<Operand>& operands,
                   const std::vector<std::pair<std::size_t, const Operator*>>& operators) {
@@ -397,6 +412,7 @@ class Expression {
     for (const auto& [stays, goes] : names_.guards) {
       add(Kind::kGuardAdded, {{end, end, leaves ? " || " + goes : " && " + stays}});
     }
+    change_guards(operands, operators);
   }
 
   void add_factor_of_sum(std::size_t begin, std::size_t end) {

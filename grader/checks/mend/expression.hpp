@@ -38,6 +38,11 @@ enum class Kind {
   kStart,
   kPragma,
   kElsewhere,
+  kRounding,
+  kBytes,
+  kLaunch,
+  kCapture,
+  kRepeated,
 };
 
 /// "the comparison"
@@ -59,6 +64,9 @@ struct Names {
   std::set<std::string> products{};
   /// Of the host: what an array may have beside its elements, those and squares.
   std::set<std::string> parts{};
+  /// Of calls that take a number of bytes, and of launches.
+  std::set<std::string> bytes{};
+  bool is_of_host = true;
   /// Conditions that may keep a thread away, "h < H_out", by what they become where it has to
   /// leave.
   std::map<std::string, std::string> guards{};

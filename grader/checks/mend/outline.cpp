@@ -36,6 +36,7 @@ class Outliner {
     for (std::size_t i = 0; i + 3 < source_.size(); ++i) {
       if (is(i, "#") && is(i + 1, "define") && source_[i].directive != 0) add_macro(i + 2);
     }
+    add_outer_numbers();
     return std::move(outline_);
   }
 
@@ -53,6 +54,41 @@ class Outliner {
         outline_.variables.push_back({std::string(source_[i - 1].text), function_, end_});
       }
     }
+  }
+
+  // Whole numbers outside of functions: the members of a class, and the file's constants.
+  void add_outer_numbers() {
+    std::vector<std::size_t> classes;  // their braces
+    for (std::size_t i = 1; i + 1 < source_.size(); ++i) {
+      while (!classes.empty() && i >= source_.partner(classes.back())) classes.pop_back();
+      const Scope scope = source_.scope(i);
+      if (is(i, "{") && source_.opens(i) && source_.scope(i + 1) == Scope::kClass)
+        classes.push_back(i);
+      const bool begins = is_name(i) && (is(i + 1, "=") || is(i + 1, ";") || is(i + 1, ","));
+      if (scope == Scope::kFunction || source_.in_parentheses(i) || !begins ||
+          source_[i].directive != 0 || !is_number_type(i - 1)) {
+        continue;
+      }
+      std::size_t first = i - 1;
+      while (first > 0 && is_name(first - 1)) --first;
+      const bool is_constant = source_.has(first, i, {"const", "constexpr"});
+      if (classes.empty() && !is_constant) continue;
+      const std::size_t end = classes.empty() ? source_.size() : source_.partner(classes.back());
+      for (std::size_t at = i; is_name(at); ++at) {
+        const std::size_t stop = std::min(find(at, end, ","), find(at, end, ";"));
+        outline_.variables.push_back({.name = std::string(source_[at].text),
+                                      .begin = classes.empty() ? stop : classes.back(),
+                                      .end = end,
+                                      .is_constant = is_constant});
+        at = stop;
+        if (!is(stop, ",")) break;
+      }
+    }
+  }
+
+  [[nodiscard]] bool is_number_type(std::size_t i) const {
+    static const rewrite::Words types = rewrite::words_of("int long size_t unsigned int64_t");
+    return types.contains(source_[i].text);
   }
 
   // #define AT(h, w) input[(h) * W + w]
@@ -75,7 +111,9 @@ class Outliner {
     const bool indexes = begin < end && source_.partner(begin) < end;
     const std::size_t first = indexes ? begin + 1 : body;
     const std::size_t last = indexes ? source_.partner(begin) : end;
-    if (first < last)
+    // What a macro writes without parentheses is part of what stands around it.
+    const bool is_apart = indexes || source_.partner(first) + 1 == last || first + 1 == last;
+    if (first < last && is_apart)
       outline_.sites.push_back(
           {.form = Form::kMacro, .begin = first, .end = last, .function = open});
   }

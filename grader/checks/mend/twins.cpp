@@ -49,6 +49,21 @@ std::string renamed(const std::string& text, const Twins& twins) {
   return result;
 }
 
+// dim3 grid(rows, columns)
+void EditableFile::exchange_with_next(std::size_t s) {
+  const Site& site = outline_.sites[s];
+  const Site& next = outline_.sites[s + 1];
+  if (next.form != Form::kValue || !source_.is(site.end, ",") || next.begin != site.end + 1) return;
+  const std::string own = source_.text(site.begin, site.end);
+  const std::string other = source_.text(next.begin, next.end);
+  if (own == other) return;
+  edits_.push_back({.lines = {source_[site.begin].line, source_[next.begin].line},
+                    .kind = Kind::kExchange,
+                    .before = own + ", " + other,
+                    .after = other + ", " + own,
+                    .choices = {{s, add(s, other)}, {s + 1, add(s + 1, own)}}});
+}
+
 // What is written twice, for rows and for columns, is often wrong twice: the change of one part is
 // made in the other, too.
 void EditableFile::add_twins() {
@@ -72,12 +87,19 @@ void EditableFile::add_twins() {
       if (auto twins = twins_of(source_, site.begin, middle + 2, middle - site.begin))
         add_pair(s, s, std::move(*twins));
     }
-    for (std::size_t t = s + 1; t < std::min(s + kFar, outline_.sites.size()); ++t) {
+    for (std::size_t t = s + 1; t < outline_.sites.size(); ++t) {
       const Site& other = outline_.sites[t];
-      const bool are_alike = other.form == site.form && other.function == site.function &&
-                             other.end - other.begin == count;
+      // A kernel and the host compute some values alike.
+      const bool is_elsewhere =
+          other.function != site.function && count > 3 && site.form == Form::kValue;
+      const bool is_near = other.function == site.function && t < s + kFar;
+      const bool are_alike =
+          (is_near || is_elsewhere) && other.form == site.form && other.end - other.begin == count;
       if (!are_alike) continue;
       auto twins = twins_of(source_, site.begin, other.begin, count);
+      if (is_elsewhere && !twins &&
+          source_.text(site.begin, site.end) == source_.text(other.begin, other.end))
+        twins.emplace();
       if (!twins) continue;
       // The names that these values get.
       if (source_.is(site.begin - 1, "=") && source_.is(other.begin - 1, "="))

@@ -85,58 +85,106 @@ std::vector<Terms> measured(Program& program, const std::vector<ConvShape>& shap
   return all;
 }
 
+// Which products are right: there once, with the right pixel and weight.
+std::vector<bool> right_products(const LabelledTerms& terms) {
+  std::vector<int> right(terms.factors.size());
+  for (const Labelled& each : terms.terms) {
+    const bool is_right = is_right_product(terms.shape, each) && each.term.factor == 1.0;
+    int& own = right[place_of(terms.shape, each.at)];
+    own = own == 0 && is_right ? 1 : -1;
+  }
+  std::vector<bool> all;
+  for (const int each : right) all.push_back(each == 1);
+  return all;
+}
+
 // Some products are right and the others wrong: which ones, and by how much their index differs.
-std::optional<Explanation> find_wrong_part(const std::vector<LabelledTerms>& all, bool by_weight,
-                                           const std::string& outputs) {
-  const IndexForm& form =
-      form_of(by_weight ? IndexForm::Array::kInput : IndexForm::Array::kWeights);
-  std::vector<ConvShape> shapes;
-  std::vector<std::vector<Point>> deviations;
-  std::vector<Samples> samples;
-  const Labelled* example = nullptr;
-  bool some_right = false;
-  bool is_mixed = false;  // an output has right products and wrong ones
-  for (const LabelledTerms& terms : all) {
-    if (terms.terms.empty()) return std::nullopt;  // nothing is right there
-    shapes.push_back(terms.shape);
-    deviations.emplace_back();
+class WrongPart {
+ public:
+  WrongPart(const std::vector<LabelledTerms>& all, bool by_weight)
+      : all_(all),
+        by_weight_(by_weight),
+        form_(form_of(by_weight ? IndexForm::Array::kInput : IndexForm::Array::kWeights)) {}
+
+  // @param outputs  the rule of outputs that are wrong; empty if there is none
+  std::optional<Explanation> find(const std::string& outputs) {
+    for (const LabelledTerms& terms : all_) {
+      if (terms.terms.empty()) return std::nullopt;  // nothing is right there
+      look_at(terms);
+    }
+    if (example_ == nullptr || !some_right_) return std::nullopt;
+    const bool of_outputs = !is_mixed_ && !is_missing_ && !outputs.empty();
+    const std::string rule = of_outputs ? outputs : common_rule(samples_).text;
+    if (rule.empty()) return std::nullopt;
+    Explanation fact =
+        told("E-index/part", {shapes_text(shapes_), of_outputs ? "outputs" : "products", rule,
+                              form_.name(), is_missing_ ? "are missing, or use" : "use"});
+    IndexForm difference = form_;
+    std::ranges::fill(difference.right, number_expression(0));
+    const auto by = named_index(difference, shapes_, deviations_);
+    if (by && !is_missing_) {
+      fact.seen += " The difference to the right index is " + by->text() + ".";
+      fact.cause += " Their index differs by " + by->text() + ".";
+    }
+    const LabelledTerms& first = all_.front();
+    const bool is_of_first =
+        example_ >= first.terms.data() && example_ < first.terms.data() + first.terms.size();
+    if (is_of_first) show_example(fact, first, *example_);
+    return fact;
+  }
+
+ private:
+  void look_at(const LabelledTerms& terms) {
+    const ConvShape& s = terms.shape;
+    shapes_.push_back(s);
+    deviations_.emplace_back();
+    const std::vector<bool> right = right_products(terms);
     std::vector<bool> marked;
     std::vector<Label> labels;
     std::map<std::int64_t, bool> outputs_wrong;
-    for (const Labelled& each : terms.terms) {
-      const bool wrong = !is_right_product(terms.shape, each);
-      const auto own = outputs_wrong.emplace(output_index(terms.shape, each.at), wrong).first;
-      is_mixed = is_mixed || own->second != wrong;
-      labels.push_back(each.at);
+    for (const Label& at : all_products(s)) {
+      const auto output = output_index(s, at);
+      if (terms.unwritten[static_cast<std::size_t>(output)]) continue;
+      const bool wrong = !right[place_of(s, at)];
+      is_missing_ = is_missing_ || (wrong && terms.factors[place_of(s, at)] == 0.0);
+      is_mixed_ = is_mixed_ || outputs_wrong.emplace(output, wrong).first->second != wrong;
+      some_right_ = some_right_ || !wrong;
+      labels.push_back(at);
       marked.push_back(wrong);
-      some_right = some_right || !wrong;
-      if (!wrong) continue;
-      if (example == nullptr) example = &each;
-      deviations.back().push_back(
-          {variables_of(each.at), by_weight
-                                      ? each.term.pixel - input_index(terms.shape, each.at)
-                                      : each.term.weight - weight_index(terms.shape, each.at)});
     }
-    samples.push_back({features_of(terms.shape, labels, true), marked});
+    samples_.push_back({features_of(s, labels, true), marked});
+    for (const Labelled& each : terms.terms) {
+      if (right[place_of(s, each.at)]) continue;
+      if (example_ == nullptr && !is_right_product(s, each)) example_ = &each;
+      deviations_.back().push_back(
+          {variables_of(each.at), by_weight_ ? each.term.pixel - input_index(s, each.at)
+                                             : each.term.weight - weight_index(s, each.at)});
+    }
+    const bool all_written = std::ranges::none_of(terms.unwritten, [](bool each) { return each; });
+    is_mixed_ = is_mixed_ || !all_written;  // a rule of outputs would count those, too
   }
-  if (example == nullptr || !some_right) return std::nullopt;
-  const std::string of_products = outputs.empty() || is_mixed ? common_rule(samples).text : "";
-  const std::string& rule = of_products.empty() ? outputs : of_products;
-  if (rule.empty()) return std::nullopt;
-  Explanation fact =
-      told("E-index/part",
-           {shapes_text(shapes), of_products.empty() ? "outputs" : "products", rule, form.name()});
-  IndexForm difference = form;
-  std::ranges::fill(difference.right, number_expression(0));
-  if (const auto by = named_index(difference, shapes, deviations)) {
-    const std::string text = by->text();
-    fact.seen += " The difference to the right index is " + text + ".";
-    fact.cause += " Its index differs by " + text + ".";
-  }
-  const LabelledTerms& first = all.front();
-  const bool is_of_first =
-      example >= first.terms.data() && example < first.terms.data() + first.terms.size();
-  if (is_of_first) show_example(fact, first, *example);
+
+  const std::vector<LabelledTerms>& all_;
+  bool by_weight_;
+  const IndexForm& form_;
+  std::vector<ConvShape> shapes_{};
+  std::vector<std::vector<Point>> deviations_{};
+  std::vector<Samples> samples_{};
+  const Labelled* example_ = nullptr;
+  bool some_right_ = false;
+  bool is_missing_ = false;
+  bool is_mixed_ = false;  ///< an output has right products and wrong ones
+};
+
+// What is said of products is said of outputs that are written.
+std::optional<Explanation> of_written(std::optional<Explanation> fact,
+                                      const std::vector<DenseRun>& runs) {
+  const bool some_unwritten = std::ranges::any_of(runs, [](const DenseRun& run) {
+    const auto outputs = std::views::iota(std::size_t{0}, run.right.size());
+    return std::ranges::any_of(outputs, [&](auto i) { return run.is_unwritten(i); });
+  });
+  if (fact && some_unwritten)
+    fact->seen += "\nSome outputs are never written; this is said of the others.";
   return fact;
 }
 
@@ -193,16 +241,17 @@ std::optional<Explanation> find_terms(Program& program, const std::vector<DenseR
     return !is_whole && !(holds_for_most && is_of_all);
   });
   if (!candidates.empty()) {
-    return fact_of(*std::min_element(
-        candidates.begin(), candidates.end(),
-        [](const WrongIndex& a, const WrongIndex& b) { return complexity(a) < complexity(b); }));
+    const auto best = std::ranges::min_element(candidates, {}, complexity);
+    const auto rival = std::ranges::find_if(
+        candidates, [&](const WrongIndex& each) { return each.form != best->form; });
+    return fact_of(*best, rival == candidates.end() ? nullptr : &*rival);
   }
   if (!views.empty() && views.front().by_weight) {
     if (auto fact = find_output_rows(views.front().terms)) return fact;
     if (auto fact = find_tile_rows(views.front().terms)) return fact;
   }
   for (const View& view : views) {
-    if (auto fact = find_wrong_part(view.terms, view.by_weight, outputs)) return fact;
+    if (auto fact = WrongPart(view.terms, view.by_weight).find(outputs)) return fact;
   }
   if (any_shape) {
     if (auto fact = find_matrix_mistake(program)) return fact;
@@ -366,12 +415,12 @@ std::optional<Explanation> find_fact(Program& program, const std::vector<ConvSha
     const DenseRun run = all.back();
     if (!run.gives_wrong()) return std::nullopt;
     if (auto fact = find_in_sums(all)) return fact;
-    auto fact = find_terms(program, wrong, "", false);
+    auto fact = of_written(find_terms(program, wrong, "", false), wrong);
     return fact && fact->predicts && fact->predicts(run) ? fact : std::nullopt;
   }
   if (auto fact = find_in_sums(all)) return fact;
   const Rule outputs = wrong_outputs(all);
-  auto fact = find_terms(program, wrong, outputs.text, true);
+  auto fact = of_written(find_terms(program, wrong, outputs.text, true), wrong);
   if (fact && fact->cause.empty()) {
     if (auto stored = find_moved_sums({wrong.front()})) return stored;
   }

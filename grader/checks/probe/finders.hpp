@@ -125,7 +125,7 @@ struct ShapeStudy {
   ConvShape smallest{};     ///< that fails in the same way
   bool may_shrink = false;  ///< else it is right with one less of any of its sizes
   std::string rule{};  ///< it fails exactly if this holds; empty: none that fresh shapes confirmed
-  int confirmed = 0;   ///< fresh shapes that the rule predicted
+  int tried = 0;       ///< shapes, at all of which the rule holds
   bool needs_stride = false;  ///< right at all shapes without one, of which there were many
 };
 

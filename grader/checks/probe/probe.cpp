@@ -250,9 +250,8 @@ std::optional<WrongProduct> add_failing_shapes(const WrongStage& wrong, Finding&
   finding.may_shrink = study->may_shrink;
   finding.alone = "--case " + case_text(study->smallest);
   if (!study->rule.empty()) {
-    finding.shapes = "It fails exactly if " + study->rule + " (" +
-                     count_of(study->confirmed, "more shape") +
-                     (study->confirmed == 1 ? " confirms this)." : " confirm this).");
+    finding.shapes = "Of " + count_of(study->tried, "shape") +
+                     " that were tried it fails exactly if " + study->rule + ".";
   }
   if (study->needs_stride && is_of_kind(finding, "by-stride")) {
     const Finding named = said("E-stride/only");

@@ -126,7 +126,8 @@ std::optional<Explanation> find_counts(const std::vector<LabelledTerms>& all) {
         products, [&](const Counted& own) { return std::ranges::all_of(own.factors, has); });
     if (of_all) return std::string("all products");
     has_rules = has_rules && !rule.empty();
-    return rule.empty() ? number(count) + " of " + number(whole) + " products"
+    return rule.empty() ? number(count) + " of " + number(whole) + " products of " +
+                              to_string(all.front().shape)
                         : "the products with " + rule.text;
   };
   std::vector<std::string> causes;
@@ -154,7 +155,7 @@ std::optional<Explanation> find_counts(const std::vector<LabelledTerms>& all) {
   const bool some_right = std::ranges::find(first.factors, 1.0) != first.factors.end();
   fact.seen = "Measured at " + shapes_text(shapes) + ": " + cause +
               (some_right ? ". All others are right." : ".");
-  fact.cause = sentence(cause);
+  fact.cause = "At these sizes " + cause + ".";
   if (has_rules) fact.counts_give = [counts](const DenseRun& run) { return give(counts, run); };
   if (is_of_kind(fact, "counts")) fact.next = told("E-terms/counts").next;
   const auto wrong = std::ranges::find_if(first.factors, [](double each) { return each != 1.0; });

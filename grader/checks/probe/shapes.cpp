@@ -269,6 +269,14 @@ bool holds_for_large(Tried& tried, const Program& program, const Rule& rule) {
     if (size == &ConvShape::kernel || size == &ConvShape::stride) continue;
     shapes.emplace_back().*size = kLarge;
   }
+  // Beyond the filters and strides that are drawn, too.
+  constexpr int kSide = 13;
+  for (const int kernel : {6, 7, 8, 11}) {
+    shapes.push_back({.in_channels = 2, .height = kSide, .width = kSide, .kernel = kernel});
+  }
+  for (const int stride : {4, 5, 7}) {
+    shapes.push_back({.height = kSide, .width = kSide, .kernel = 3, .stride = stride});
+  }
   return std::ranges::all_of(shapes, [&](const ConvShape& shape) {
     return program.is_over() ||
            tried.fails(shape) == where_it_holds(rule, features_of({shape})).front();
@@ -323,7 +331,7 @@ std::optional<ShapeStudy> study_shapes(Program& program, const ConvShape& failin
     if (good && (best.parts.size() == 1 || confirmed > all) &&
         holds_for_large(tried, program, best)) {
       study.rule = best.text;
-      study.confirmed = confirmed;
+      study.tried = static_cast<int>(tried.shapes().size());
       break;
     }
   }

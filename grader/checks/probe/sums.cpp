@@ -51,12 +51,15 @@ Places places_of_sums(const DenseRun& run) {
 std::string moved_sums(const DenseRun& run) {
   const Places places = places_of_sums(run);
   std::int64_t wrong = 0;
+  std::int64_t counted = 0;
   for (std::size_t i = 0; i < run.right.size(); ++i) {
-    wrong += run.is_wrong(i) && !run.is_unwritten(i) && run.answer.output[i] != 0.0F ? 1 : 0;
+    wrong += run.is_wrong(i) ? 1 : 0;
+    counted += run.is_wrong(i) && !run.is_unwritten(i) && run.answer.output[i] != 0.0F ? 1 : 0;
   }
-  if (2 * places.moved <= wrong) return {};
-  return number(places.moved) + " of " + number(wrong) +
-         " wrong outputs hold the right sum of another one: " + places.example + ".";
+  if (2 * places.moved <= counted) return {};
+  return number(places.moved) + " of " + number(counted) + " wrong outputs" +
+         (counted < wrong ? " that are written and not 0" : "") +
+         " hold the right sum of another one: " + places.example + ".";
 }
 
 std::optional<Explanation> find_moved_sums(const std::vector<DenseRun>& runs) {

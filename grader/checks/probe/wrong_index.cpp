@@ -228,22 +228,35 @@ std::string differences(const IndexForm& form, const NamedIndex& index,
 
 }  // namespace
 
-Explanation index_fact(const IndexForm& form, const NamedIndex& index,
-                       const std::vector<ConvShape>& shapes) {
+namespace {
+
+// For {1} to {4} of a text: the array, its index, the right one, and how they differ.
+std::vector<std::string> texts_of(const IndexForm& form, const NamedIndex& index,
+                                  const std::vector<ConvShape>& shapes) {
   const bool stores = form.array == IndexForm::Array::kOutput;
   NamedIndex right{.factors = {form.right.begin(), form.right.end()}};
   for (std::size_t v = 0; v < right.factors.size(); ++v) {
     // Of an output it is missing; otherwise it was not measured.
     if (!index.factors[v] && !stores) right.factors[v].reset();
   }
+  return {form.name(), index.text(), right.text(), differences(form, index, shapes)};
+}
+
+}  // namespace
+
+Explanation index_fact(const IndexForm& form, const NamedIndex& index,
+                       const std::vector<ConvShape>& shapes, const WrongIndex* rival) {
+  const bool stores = form.array == IndexForm::Array::kOutput;
+  std::vector<std::string> values = texts_of(form, index, shapes);
+  values.insert(values.begin(), shapes_text(shapes));
+  if (rival != nullptr)
+    std::ranges::move(texts_of(*rival->form, rival->index, shapes), std::back_inserter(values));
   const std::string id = id_of(form, index);
-  const std::string own = id + "/measured";
-  Explanation fact = told(stores            ? "E-index/stored"
-                          : is_variant(own) ? own
-                                            : "E-index/measured",
-                          {shapes_text(shapes), form.name(), index.text(), right.text(),
-                           differences(form, index, shapes)});
-  if (id != fact.id) fact.next.clear();
+  Explanation fact = told(stores             ? "E-index/stored"
+                          : rival != nullptr ? "E-index/either"
+                                             : "E-index/measured",
+                          values);
+  if (id != fact.id && rival == nullptr) fact.next.clear();
   fact.id = id;
   return fact;
 }
@@ -312,10 +325,10 @@ bool predicts(const IndexForm& form, const NamedIndex& index, const DenseRun& ru
   return true;
 }
 
-Explanation fact_of(const WrongIndex& wrong) {
+Explanation fact_of(const WrongIndex& wrong, const WrongIndex* rival) {
   std::vector<ConvShape> shapes;
   for (const LabelledTerms& terms : wrong.terms) shapes.push_back(terms.shape);
-  Explanation fact = index_fact(*wrong.form, wrong.index, shapes);
+  Explanation fact = index_fact(*wrong.form, wrong.index, shapes, rival);
   fact.predicts = [form = wrong.form, index = wrong.index](const DenseRun& run) {
     return predicts(*form, index, run);
   };

@@ -61,16 +61,17 @@ const IndexForm& form_of(IndexForm::Array array);
 std::optional<NamedIndex> named_index(const IndexForm& form, const std::vector<ConvShape>& shapes,
                                       const std::vector<std::vector<Point>>& points);
 
-/// What this index is, what it should be, and how they differ.
-Explanation index_fact(const IndexForm& form, const NamedIndex& index,
-                       const std::vector<ConvShape>& shapes);
-
 /// A measured index that is wrong.
 struct WrongIndex {
   const IndexForm* form;
   NamedIndex index;
   std::vector<LabelledTerms> terms;
 };
+
+/// What this index is, what it should be, and how they differ.
+/// @param rival  an index of the other array that gives the same products
+Explanation index_fact(const IndexForm& form, const NamedIndex& index,
+                       const std::vector<ConvShape>& shapes, const WrongIndex* rival = nullptr);
 
 /// Of products with a wrong pixel (or weight): the formula of its index, if there is one.
 std::optional<WrongIndex> wrong_index(std::vector<LabelledTerms> all, bool by_weight);
@@ -81,6 +82,6 @@ std::size_t complexity(const WrongIndex& wrong);
 /// Whether loops with this index give the numbers of another run.
 bool predicts(const IndexForm& form, const NamedIndex& index, const DenseRun& run);
 
-Explanation fact_of(const WrongIndex& wrong);
+Explanation fact_of(const WrongIndex& wrong, const WrongIndex* rival);
 
 }  // namespace convlab::grader::probe

@@ -89,7 +89,7 @@ static void json_fields(JsonFields& fields, ScoreItem& item) {
       .optional("batch", item.batch)("points", item.points, "earned", item.earned, "credit",
                                      item.credit, "yours", item.yours, "reference", item.reference,
                                      "why", item.why)
-      .optional("speed", item.speed);
+      .optional("speed", item.speed, "lacks_technique", item.lacks_technique);
 }
 
 void json_fields(JsonFields& fields, ScoreChoice& choice) {

@@ -90,6 +90,7 @@ struct ScoreItem {
   std::string reference{};
   std::string why{};
   std::optional<SpeedMeasure> speed{};
+  bool lacks_technique = false;  ///< of a technique that the counters do not show
 };
 
 /// Stages among which a student chooses: together they give at most `most` points.

@@ -67,14 +67,14 @@ TEST_CASE("what does not compile is left out by the number of its line") {
   EditableFile file(kFile);
   const std::string text = file.text();
   std::size_t line = 1;
-  const auto at = text.find("b < shape.batch)");
+  const auto at = text.find("(b < shape.batch)");
   REQUIRE(at != std::string::npos);
   line += static_cast<std::size_t>(
       std::count(text.begin(), text.begin() + static_cast<std::ptrdiff_t>(at), '\n'));
   CHECK(file.drop_lines({line}));
   CHECK_FALSE(has(file, Kind::kComparison, 4, "b < shape.batch"));
   CHECK(has(file, Kind::kComparison, 4, "b > shape.batch"));
-  CHECK(file.text().find("b < shape.batch)") == std::string::npos);
+  CHECK(file.text().find("(b < shape.batch)") == std::string::npos);
   CHECK_FALSE(file.drop_lines({1}));  // the file itself
 }
 
@@ -124,7 +124,7 @@ void launch(ConvShape shape, const float* input, float* output) {
 )",
                           true);
   CHECK(has(file, Kind::kExchange, 16, "turn<<<grid, block, bytes>>>(shape, input, output);"));
-  CHECK(has(file, Kind::kFactorAdded, 16,
+  CHECK(has(file, Kind::kBytes, 16,
             "turn<<<block, grid, bytes * sizeof(float)>>>(shape, input, output);"));
   CHECK(has(file, Kind::kName, 16, "turn<<<block, grid, bytes>>>(shape, output, output);"));
   CHECK(has(file, Kind::kOneMore, 15, "(shape.out_height() + 1) / 8"));
@@ -294,7 +294,7 @@ TEST_CASE("what a macro writes is edited in a macro of its own") {
   CHECK(has(file, Kind::kFactorRemoved, 2, "(h) + w"));
   CHECK(has(file, Kind::kFactorAdded, 2, "(h) * W + w * W"));
   const std::string text = file.text();
-  CHECK(text.find("#define convlab_mend_AT") < text.find("#define AT"));
+  CHECK(text.find("#define convlab_mend_AT") < text.rfind("#define AT"));
   CHECK(text.find("default: {y[h] = convlab_mend_AT(h, 1);") != std::string::npos);
 }
 
@@ -390,4 +390,90 @@ void f(float* output, int H) {
   for (const Edit& edit : file.edits()) {
     CHECK_FALSE((edit.lines == std::set<std::size_t>{4} && edit.after == "i < row"));
   }
+}
+
+TEST_CASE(
+    "a division rounds up, the last part is shorter, and a lambda takes other things with it") {
+  const EditableFile file(R"(
+void f(const ConvShape& shape, float* output) {
+  const int per = shape.batch / 4;
+  for (int t = 0; t < 4; ++t) {
+    const int last = t * per + per;
+    run([&] { output[t * last] = 0.0f; });
+  }
+}
+)");
+  CHECK(has(file, Kind::kRounding, 3, "(shape.batch + 4 - 1) / 4"));
+  CHECK(has(file, Kind::kGuardAdded, 5,
+            "(t * per + per < shape.batch ? t * per + per : shape.batch)"));
+  CHECK(has(file, Kind::kCapture, 6, "run([=] { output[t * last] = 0.0f; });"));
+  CHECK(has(file, Kind::kCapture, 6, "run([&, t] { output[t * last] = 0.0f; });"));
+}
+
+TEST_CASE("of a class the members are known in its functions alone") {
+  const EditableFile file(R"(
+constexpr int kTile = 16;
+struct View {
+  int at(int y, int x) const { return y * columns + x; }
+  int rows, columns;
+};
+int g(int y, int x) { return y * 16 + x; }
+)");
+  CHECK(has(file, Kind::kName, 4, "y * rows + x"));
+  CHECK(has(file, Kind::kName, 7, "y * kTile + x"));
+  CHECK_FALSE(has(file, Kind::kName, 7, "y * rows + x"));
+}
+
+TEST_CASE("calls get another number of bytes, and launches memory, a stream or another grid") {
+  const EditableFile file(R"(
+__global__ void turn(float* y) { y[threadIdx.x] = 0.0f; }
+void g(const ConvShape& shape, float* y, cudaStream_t stream) {
+  const int H = shape.height, W = shape.width;
+  cudaMemset(y, 0, sizeof(y) + H * W);
+  dim3 grid(H, W);
+  turn<<<grid, 16>>>(y);
+}
+float mean(float sum, float more) { short n = 2; float at = n * 2; return sum / at; }
+)",
+                          true);
+  CHECK(has(file, Kind::kBytes, 5, "cudaMemset(y, 0, H * W * sizeof(float));"));
+  CHECK(has(file, Kind::kExchange, 6, "W, H"));
+  CHECK(has(file, Kind::kLaunch, 7, "turn<<<grid, 16, H * W * sizeof(float)>>>(y);"));
+  CHECK(has(file, Kind::kLaunch, 7, "turn<<<grid, 16, 0, stream>>>(y);"));
+  const auto copies = file.edits();
+  const auto becomes = [&](const std::string& part) {
+    return std::ranges::any_of(copies, [&](const Edit& edit) {
+      return edit.kind == Kind::kType && edit.after.find(part) != std::string::npos;
+    });
+  };
+  CHECK(becomes("float& sum"));
+  CHECK(becomes("int at = n"));
+}
+
+TEST_CASE(
+    "a macro gets parentheses, a declaration goes into a loop, and twins are of two functions") {
+  const EditableFile file(R"(
+#define AT(a, b, n) a * n + b
+__global__ void k(float* y, int stride) {
+  const int side = 15 * 2 + stride;
+  y[AT(side, 1, 2)] = 0.0f;
+}
+void g(float* y, int stride) {
+  const int side = 15 * 2 + stride;
+  float* at = y;
+  for (int i = 0; i < side; ++i) {
+    *at++ = 0.0f;
+  }
+}
+)",
+                          true);
+  CHECK(has(file, Kind::kParentheses, 2, "#define AT(a, b, n) ((a) * (n) + (b))"));
+  const auto edits = file.edits();
+  CHECK(std::ranges::any_of(edits, [](const Edit& edit) {
+    return edit.kind == Kind::kMoved && edit.lines == std::set<std::size_t>{9, 11};
+  }));
+  CHECK(std::ranges::any_of(edits, [](const Edit& edit) {
+    return edit.lines == std::set<std::size_t>{4, 8} &&
+           edit.after == "15 * 2 * stride\n15 * 2 * stride";
+  }));
 }

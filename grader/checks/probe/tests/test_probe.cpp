@@ -120,7 +120,7 @@ TEST_CASE(
   const Explanation fact = fact_of(other);
   CHECK(fact.id == "E-terms");
   CHECK_FALSE(says(fact, "products with"));
-  CHECK(says(fact, " products are missing"));
+  CHECK(says(fact, " products of B="));
 }
 
 TEST_CASE("probe: outputs of a product of matrices are counted through all images") {
@@ -170,7 +170,7 @@ TEST_CASE("probe: an index is named by what it is, not by a letter in it") {
     return input_index(s, at) - (at.c % 2) * std::int64_t{s.height} * s.width;
   };
   const Explanation fact = fact_of(some);
-  CHECK(says(fact, "With c % 2 = 1 another element of the input is used"));
+  CHECK(says(fact, "the products with c % 2 = 1 use other elements of the input"));
   CHECK(fact.title == "some products use another element");
 }
 
@@ -261,4 +261,41 @@ TEST_CASE("probe: a rule of several shapes holds for each sample where all are m
   };
   CHECK(rule(1) == "x = 1");
   CHECK(rule(0).empty());
+}
+
+TEST_CASE("probe: of two indices that give the same products both are told") {
+  Loops turned;
+  turned.input = [](const ConvShape& s, Label at) {
+    std::swap(at.p, at.q);
+    return input_index(s, at);
+  };
+  const Explanation fact = fact_of(turned);
+  CHECK(fact.id == "E-transposed-weights");
+  CHECK(says(fact, "those of this index of the weights"));
+  CHECK(says(fact, "Or of this index of the input"));
+  CHECK(says(fact, "no output tells them apart"));
+  Loops shifted;  // no index of the weights does the same
+  shifted.input = [](const ConvShape& s, const Label& at) { return input_index(s, at) + s.width; };
+  CHECK_FALSE(says(fact_of(shifted), "no output tells them apart"));
+}
+
+TEST_CASE("probe: a product that is missing uses no other element") {
+  Loops part;
+  part.factor = [](const ConvShape&, const Label& at) {
+    return at.q == 1 && at.p == 0 ? 0.0F : 1.0F;
+  };
+  part.input = [](const ConvShape& s, Label at) {
+    if (at.q == 1) at.c = 0;
+    return input_index(s, at);
+  };
+  const Explanation fact = fact_of(part);
+  CHECK_FALSE(says(fact, "with q = 1 use other elements"));
+}
+
+TEST_CASE("probe: a rule of shapes holds for filters that are larger than those that are drawn") {
+  Loops five;
+  five.factor = [](const ConvShape& s, const Label&) { return s.kernel == 5 ? 0.0F : 1.0F; };
+  const auto study = study_shapes(five, {2, 5, 2, 9, 11, 5, 1});
+  REQUIRE(study);
+  CHECK_FALSE(contains(study->rule, "K ≥ 5"));
 }
