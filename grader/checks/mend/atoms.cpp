@@ -39,7 +39,8 @@ std::vector<Atom> atoms_in(const Source& source, std::size_t begin, std::size_t 
     }
     if (is_member && source.is(i, "(") && source.is(i + 1, ")") && i + 1 < end) {
       i += 2;
-    } else if (source.is(i, "(") || source.is_triple(i, '<') ||
+    } else if (source.is(i, "(") ||
+               source.is_triple(behind_arguments_of_kernel(source, i, end), '<') ||
                (i < end && source[i].kind == Token::Kind::kIdentifier)) {
       continue;  // a call, a launch, or a type
     }
@@ -67,6 +68,14 @@ std::map<std::string, std::string> types_in(const Source& source) {
         source.is(type - 2, "const") ? kConstantPointer : "pointer";
   }
   return types;
+}
+
+std::size_t behind_arguments_of_kernel(const Source& source, std::size_t i, std::size_t end) {
+  if (!source.is(i, "<") || source.is_triple(i, '<')) return i;
+  for (std::size_t at = i; at + 1 < end && !source.opens(at) && !source.is(at, ";"); ++at) {
+    if (source.is(at, ">") && source.is_triple(at + 1, '<')) return at + 1;
+  }
+  return i;
 }
 
 bool takes_address(const Source& source, std::size_t i) {

@@ -28,6 +28,10 @@ std::vector<Atom> atoms_in(const rewrite::Source& source, std::size_t begin, std
 /// type.
 std::map<std::string, std::string> types_in(const rewrite::Source& source);
 
+/// kernel<7><<<…>>>: behind what stands between the angles at token i, or i if there is no such.
+std::size_t behind_arguments_of_kernel(const rewrite::Source& source, std::size_t i,
+                                       std::size_t end);
+
 /// Whether the address of what begins at token i is taken: f(&i).
 bool takes_address(const rewrite::Source& source, std::size_t i);
 

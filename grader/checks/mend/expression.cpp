@@ -201,6 +201,7 @@ class Expression {
         remove_cast(source_.is(angle - 2, "::") ? angle - 3 : angle - 1, i);
         ++i;
       }
+      i = behind_arguments_of_kernel(source_, i, end);
       return read_behind(i, end);
     }
     if (source_[i].kind != Token::Kind::kPunctuation) return i + 1;

@@ -19,7 +19,8 @@ namespace convlab::grader::mend {
 namespace {
 
 // All counts, so that the same file gives the same mends on every machine.
-constexpr int kMostRounds = 5;  ///< of compilation
+constexpr int kMostRounds = 5;   ///< of compilation
+constexpr int kMostBuilds = 12;  ///< with those that tell one error
 constexpr std::size_t kMostEdits = 12'000;
 constexpr std::size_t kMostPairs = 12'000;
 constexpr std::size_t kMostRanked = 200;
@@ -75,14 +76,17 @@ std::set<std::size_t> lines_with_errors(const std::string& log, const std::strin
 
 // The program with all edits that compile; empty if that fails.
 std::filesystem::path build_all(EditableFile& file, const BuildEdited& build) {
-  for (int round = 0; round < kMostRounds; ++round) {
+  int round = 0;
+  for (int i = 0; i < kMostBuilds && round < kMostRounds; ++i) {
     const BuiltSubmission built = build(file.text());
     if (!built.problem) return built.program;
     if (built.problem->kind != BuildProblem::Kind::kDoesNotCompile) return {};
     const std::string name = std::filesystem::path(built.problem->file).filename();
     const auto log = built.folder / "compiler.log";
     if (name.empty() || !std::filesystem::exists(log)) return {};
-    if (!file.drop_lines(lines_with_errors(read_text(log), name), round > 1)) return {};
+    const std::set<std::size_t> lines = lines_with_errors(read_text(log), name);
+    if (!file.drop_lines(lines, round > 1)) return {};
+    if (lines.size() > 1) ++round;  // what rewrites kernels tells one error at a time, but at once
   }
   return {};
 }
