@@ -270,7 +270,11 @@ class CopyFinder {
   }
 
   void add_move(const Statement& moved, std::size_t to) {
-    if (source_[moved.begin].directive != 0 || !knows_all_of(moved, to)) return;
+    // A directive, such as #pragma unroll, needs a line of its own.
+    for (std::size_t i = moved.begin; i < moved.end; ++i) {
+      if (source_[i].directive != 0) return;
+    }
+    if (!knows_all_of(moved, to)) return;
     std::vector<Splice> splices = {{moved.begin, moved.end, ""}, {to, to, own_text(moved)}};
     std::ranges::sort(splices, {}, &Splice::begin);
     add(Kind::kMoved, std::move(splices), to);
@@ -293,6 +297,12 @@ class CopyFinder {
           (is_compound && beside.end == statement.begin) || beside.begin == statement.end;
       if (!touches || beside.parent != block || !beside.is_loop || !is(beside.end - 1, "}"))
         continue;
+      // What a loop declares is not known behind it.
+      const bool is_used_later = std::ranges::any_of(outline_.variables, [&](const Variable& each) {
+        return each.begin > statement.begin && each.begin <= statement.end &&
+               source_.has(beside.end, std::max(beside.end, each.end), {each.name});
+      });
+      if (statement.declares && is_used_later) continue;
       const std::size_t open = source_.partner(beside.end - 1);
       if (open < beside.end) {
         add_move(statement, open + 1);
