@@ -240,13 +240,15 @@ void print_verdict(const CheckResult& check, const fs::path& file, bool one_case
                         Colour::kQuiet);
 }
 
-// Why there are no points for a right stage: its name. Empty if that is a name of the milestone.
+// Why there are no points for a right stage: its name. Empty if that is a name of the milestone, or
+// of a task of the course, which has given it.
 std::string renamed_text(const ScoreRules& rules, const CheckResult& check) {
   const std::string& wanted = rules.items.front().stage;
   const auto is_known = [&](const RunResult& run) {
     return std::ranges::count(rules.items, run.stage.id, &ScoreRule::stage) > 0;
   };
-  if (check.result.runs.empty() || std::ranges::any_of(check.result.runs, is_known)) return {};
+  if (check.edition || check.result.runs.empty()) return {};
+  if (std::ranges::any_of(check.result.runs, is_known)) return {};
   if (std::ranges::count(rules.items, wanted, &ScoreRule::stage) < std::ssize(rules.items)) {
     return "A stage of your own, such as " + check.result.runs.front().stage.id +
            ", gives no points.";

@@ -30,7 +30,8 @@
 // Case      unused_product_in_int
 // What      A product beyond an int at 10 000 images, which nothing uses: told, but not refused.
 // Options   --rules fa25-m2-unroll
-// Says      49 * 64000000 does not fit into `int`
+// Warns     E-overflow
+// Says      PASSED SO FAR
 // Runs      emulated
 #include "matmul.h"
 #define MATRIX_BYTES (sizeof(float) * rows * columns + (rows * columns == 1))
