@@ -146,9 +146,13 @@ class ConversionRewriter {
     static const Words before = words_of("= + - * / % & | ^ ~ ! ? : [ ( , return");
     const bool is_first = begins_operand(i + 2, i) && !kOtherTypes.contains(source_[i + 2].text) &&
                           !kWholeNumbers.contains(source_[i + 2].text);
-    if (!is_first || (!before.contains(source_[i - 1].text) && !source_.begins_replacement(i)))
-      return;
     const std::size_t behind = source_.partner(i + 1) + 1;
+    // The first of a list, and not the declaration that begins a block.
+    const bool is_in_list =
+        source_.is(i - 1, "{") && (source_.is(behind, ",") || source_.is(behind, "}"));
+    if (!is_first ||
+        (!before.contains(source_[i - 1].text) && !source_.begins_replacement(i) && !is_in_list))
+      return;
     if ((source_.is(i - 1, "(") || source_.is(i - 1, ",")) && behind < source_.size() &&
         source_[behind].kind == Token::Kind::kIdentifier)
       return;  // operands of a macro

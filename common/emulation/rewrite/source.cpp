@@ -262,15 +262,20 @@ void Source::find_scopes() {
 }
 
 /// The { of the function whose qualifier stands at token i; size() for a declaration or a variable.
-std::size_t Source::body_behind(std::size_t i) const {
+/// @param initialisers  gets the : of a constructor before its members, or size()
+std::size_t Source::body_behind(std::size_t i, std::size_t& initialisers) const {
+  initialisers = size();
   for (std::size_t j = i + 1; j < size(); ++j) {
     if (tokens_[j].directive != tokens_[i].directive) {
       if (tokens_[i].directive != 0) break;
       continue;
     }
     if (is(j, ";") || is(j, "=") || is(j, "}")) break;
-    if (is(j, "{")) return j;
-    if (is(j, "(") && partners_[j] < size()) j = partners_[j];
+    if (is(j, ":") && is(j - 1, ")")) initialisers = j;
+    const bool is_initialiser =
+        j > initialisers && (tokens_[j - 1].kind == Token::Kind::kIdentifier || is(j - 1, ">"));
+    if (is(j, "{") && !is_initialiser) return j;
+    if (opens(j)) j = partners_[j];
   }
   return size();
 }
@@ -295,8 +300,20 @@ void Source::find_device_code(const MacroTable& macros) {
       is_qualifier = std::ranges::count(macro->second.replacement, "{") == 0;
     }
     if (!is_qualifier) continue;
-    const std::size_t body = body_behind(last);
-    if (body < size()) mark(body, partners_[body], kCertain);
+    std::size_t initialisers = 0;
+    const std::size_t body = body_behind(last, initialisers);
+    if (body == size()) continue;
+    mark(body, partners_[body], kCertain);
+    mark(initialisers, body, kPossible);
+  }
+  // The first values of members, which are those of constructors.
+  for (std::size_t i = 2; i < size(); ++i) {
+    if (scopes_[i] != Scope::kClass || !is(i, "=") || !kWholeNumbers.contains(tokens_[i - 2].text))
+      continue;
+    std::size_t end = i;
+    while (end < size() && !is(end, ";") && !is(end, "}"))
+      end = opens(end) ? partners_[end] : end + 1;
+    mark(i, end, kPossible);
   }
 }
 

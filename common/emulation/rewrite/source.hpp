@@ -129,7 +129,7 @@ class Source {
 
   void match_brackets();
   void find_scopes();
-  [[nodiscard]] std::size_t body_behind(std::size_t i) const;
+  std::size_t body_behind(std::size_t i, std::size_t& initialisers) const;
   void mark(std::size_t begin, std::size_t end, Certainty certainty);
   void find_parentheses();
   [[nodiscard]] Scope scope_of_brace(std::size_t brace) const;

@@ -405,6 +405,25 @@ TEST_CASE("casts and shifts of device code get a GPU's values, and nothing else 
   CHECK(rewritten(host).text == host);
 }
 
+TEST_CASE("casts of members' first values get a GPU's values, too") {
+  const std::string cast = "(int)(::convlab::emulation::CastThrough<int>)";
+  const auto check = [&](const std::string& code) {
+    INFO(code);
+    const std::string text = rewritten(code).text;
+    std::size_t casts = 0;
+    for (auto at = text.find(cast); at != std::string::npos; at = text.find(cast, at + 1)) ++casts;
+    CHECK(casts == 2);
+  };
+  check("struct A { int v, w; __device__ A(float x) : v((int)x), w(int(x)) {} };");
+  check("struct A { int v; __device__ A(float x) : v{static_cast<int>(x)} { w = (int)x; } };");
+  check("struct A { float x; int v = static_cast<int>(x), w = (int)x; };");
+  check("__device__ void f(float x) { int a[] = {int(x), 1, int(x)}; }");
+  for (const std::string same : {"struct A { int v; A(float x) : v((int)x) {} };",
+                                 "struct A { void f(int); bool operator()(int) const; };",
+                                 "struct A { using F = void (*)(int); enum { kOne = 1 }; };"})
+    CHECK(rewritten(same).text == same);
+}
+
 TEST_CASE("what macros write of device code is rewritten as if it stood there") {
   const auto has = [](const std::string& text, const std::string& part) {
     INFO(text);
