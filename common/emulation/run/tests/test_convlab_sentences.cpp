@@ -24,10 +24,10 @@ TEST_CASE("convlab-run: a wrong command line gets one sentence") {
 
 TEST_CASE("convlab-run: a function of CUDA that is not emulated is called that, once") {
   const Program program(
-      "__global__ void k(int* p) { *p = __fns(1, 2, *p) + rhypotf(1, 2); }\n"
+      "__global__ void k(int* p) { *p = __fns(1, 2, *p); }\n"
       "int main() { return cudaMemPoolDestroy(nullptr) + cudaMemPoolDestroy(0); }");
   const std::string report = program.run("", "-std=c++17 ").out;
-  for (const char* name : {"__fns", "rhypotf", "cudaMemPoolDestroy"}) {
+  for (const char* name : {"__fns", "cudaMemPoolDestroy"}) {
     const std::string sentence = std::string(name) + " is not emulated";
     const auto first = report.find(sentence);
     REQUIRE(first != std::string::npos);
