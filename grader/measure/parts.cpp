@@ -241,11 +241,11 @@ float lost_products(const ConvShape& shape, const std::vector<float>& input,
   const std::int64_t image = map / shape.out_channels;
   float sum = 0.0F;
   for (std::int64_t tap = 0; tap < shape.taps(); ++tap) {
-    const std::int64_t q = tap % shape.kernel;
-    const std::int64_t p = tap / shape.kernel % shape.kernel;
-    const std::int64_t channel = image * shape.in_channels + tap / shape.kernel / shape.kernel;
+    const std::int64_t line = tap / shape.kernel;  // of a filter, and of the window that it meets
+    const std::int64_t channel = image * shape.in_channels + line / shape.kernel;
     const std::int64_t place =
-        (channel * shape.height + row * shape.stride + p) * shape.width + column * shape.stride + q;
+        (channel * shape.height + row * shape.stride + line % shape.kernel) * shape.width +
+        column * shape.stride + tap % shape.kernel;
     const float number = input[static_cast<std::size_t>(place)];
     const float weight =
         weights[static_cast<std::size_t>(map % shape.out_channels * shape.taps() + tap)];
