@@ -240,14 +240,13 @@ void print_verdict(const CheckResult& check, const fs::path& file, bool one_case
                         Colour::kQuiet);
 }
 
-// Why there are no points for a right stage: its name. Empty if that is a name of the milestone, or
-// of a task of the course, which has given it.
+// Why there are no points for a right stage: its name. Empty if that is a name of the milestone.
 std::string renamed_text(const ScoreRules& rules, const CheckResult& check) {
   const std::string& wanted = rules.items.front().stage;
   const auto is_known = [&](const RunResult& run) {
     return std::ranges::count(rules.items, run.stage.id, &ScoreRule::stage) > 0;
   };
-  if (check.edition || check.result.runs.empty()) return {};
+  if (check.result.runs.empty()) return {};
   if (std::ranges::any_of(check.result.runs, is_known)) return {};
   if (std::ranges::count(rules.items, wanted, &ScoreRule::stage) < std::ssize(rules.items)) {
     return "A stage of your own, such as " + check.result.runs.front().stage.id +
@@ -438,8 +437,9 @@ ExitCode run_check(const Options& options, CheckPrinter& printer) {
   // If a file was saved during the check, the new version was not checked.
   if (is_students && describe_files(source_files(milestone)) == sources) check.sources = sources;
   const fs::path file = keep(check, milestone, options, is_students);
-  print_verdict(check, file, request.only_case.has_value(),
-                request.score ? renamed_text(request.score->rules, check) : "");
+  print_verdict(
+      check, file, request.only_case.has_value(),
+      request.score && !request.rules.edition ? renamed_text(request.score->rules, check) : "");
   const bool passed = check.result.verdict == Verdict::kPassed;
   return passed ? ExitCode::kPassed : ExitCode::kFallsShort;
 }

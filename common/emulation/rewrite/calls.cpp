@@ -29,7 +29,7 @@ bool is_device_library(std::string_view name) {
       "log10 log1p log2 logb lrint lround malloc max memcpy memmove memset min modf mul24 mulhi "
       "nan nearbyint nextafter norm normcdf pow printf remainder remquo rint round rsqrt "
       "saturate scalbn signbit sin sincos sinh sqrt tan tanh tgamma trunc ullmax ullmin umax "
-      "umin y0 j0 swap clamp rhypot rnorm erfcx erfinv erfcinv normcdfinv");
+      "umin y0 j0 swap clamp rhypot erfcx erfinv erfcinv normcdfinv");
   if (name.starts_with("__") || name.starts_with("make_") || name.starts_with("atomic"))
     return true;
   return names.contains(name) ||

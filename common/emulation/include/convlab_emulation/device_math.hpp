@@ -340,13 +340,6 @@ CONVLAB_FUNCTION(double, norm4d, (double a, double b, double c, double d),
 CONVLAB_FUNCTION(double, rnorm4d, (double a, double b, double c, double d),
                  1.0 / norm4d(a, b, c, d))
 CONVLAB_FUNCTION(double, rhypot, (double x, double y), 1.0 / std::hypot(x, y))
-/// The length of a vector of n numbers.
-inline double norm(int n, const double* x) {
-  double length = 0;
-  for (int i = 0; i < n; ++i) length = std::hypot(length, x[i]);
-  return length;
-}
-CONVLAB_FUNCTION(double, rnorm, (int n, const double* x), 1.0 / norm(n, x))
 /// exp(x²) erfc(x); beyond 25 by its asymptotic series, whose next term is below 2^-53.
 inline double erfcx(double x) {
   if (x < 25) return std::exp(x * x) * std::erfc(x);
@@ -412,6 +405,8 @@ CONVLAB_FUNCTION(float, normcdff, (float x), normcdf(x))
 CONVLAB_FUNCTION(float, norm4df, (float a, float b, float c, float d), norm4d(a, b, c, d))
 CONVLAB_FUNCTION(float, rnorm4df, (float a, float b, float c, float d), rnorm4d(a, b, c, d))
 CONVLAB_FUNCTION(float, rhypotf, (float x, float y), rhypot(x, y))
+/// The length of a vector of n numbers. (norm and rnorm, of doubles, are left out: a kernel may be
+/// called so.)
 inline float normf(int n, const float* x) {
   double length = 0;
   for (int i = 0; i < n; ++i) length = std::hypot(length, static_cast<double>(x[i]));
