@@ -80,8 +80,8 @@ void hold_arguments(KernelCall& call, const Callable& callable, const Arguments&
   call.parameter_bytes = parameter_bytes<Arguments...>();
 }
 
-/// A parameter that is a reference: the address, copied as such. No class of std: a call of a kernel
-/// named `apply` would find std::apply by it, too.
+/// A parameter that is a reference: the address, copied as such. No class of std: a call of a
+/// kernel named `apply` would find std::apply by it, too.
 template <typename T>
 struct Reference {
   T* address;
