@@ -10,8 +10,6 @@
 
 namespace convlab::grader::mend {
 
-using Form = Site::Form;
-
 Names EditableFile::names_at(const Site& site) const {
   Names names;
   const auto is_known = [&](const Variable& each) {
@@ -68,7 +66,7 @@ Names EditableFile::names_at(const Site& site) const {
     }
   }
   // What writes a macro is read where it is used: the values of whole functions are known there.
-  if (site.form == Form::kMacro) {
+  if (site.form == Site::Form::kMacro) {
     const std::string_view macro = source_[site.function - 1].text;
     for (const Variable& each : outline_.variables) {
       const bool is_whole =
@@ -91,7 +89,7 @@ Names EditableFile::names_at(const Site& site) const {
     if (each.is_floating) names.values.erase(each.name);
     if (each.is_counter && names.values.contains(each.name)) names.counters.insert(each.name);
   }
-  if (site.form == Form::kStep && !source_.has(site.begin, site.end, {"="})) {
+  if (site.form == Site::Form::kStep && !source_.has(site.begin, site.end, {"="})) {
     std::erase_if(names.counters,
                   [&](const auto& each) { return !names.assignable.contains(each); });
     names.values = names.counters;
