@@ -76,7 +76,9 @@ void add_mends(const CheckContext& context, const StageInfo& stage, const CasePl
   if (is_drawn) {
     std::ranges::copy(drawn_cases(seed), std::back_inserter(wrong.cases));
   } else {
-    wrong.failing = failed->shape, wrong.failing_case = failed->name, wrong.seed = failed->seed;
+    wrong.failing = failed->shape;
+    wrong.failing_case = failed->name;
+    wrong.seed = failed->seed;
   }
   if (!found.alone.empty()) {
     const ConvShape smallest = parse_case(found.alone.substr(found.alone.find(' ') + 1));

@@ -169,7 +169,8 @@ cudaError_t cudaHostGetFlags(unsigned int* flags, void* pointer) {
   const bool is_host = allocation && allocation->kind == MemoryKind::kPinned;
   if (!is_host && !only<PinnedMemory>().contains(pointer))
     return record_error(cudaErrorInvalidValue);
-  // With one address for both sides all of it is mapped for the device.
+  // With one address for both sides all of it is mapped for the device. On a GPU other flags may
+  // be set, too: not measured.
   return answer(flags, cudaHostAllocMapped);
 }
 

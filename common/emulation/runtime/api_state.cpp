@@ -137,8 +137,9 @@ int as_int(std::size_t value) {
   return static_cast<int>(std::min<std::size_t>(value, INT32_MAX));
 }
 
-// As an H200 answers before a program sets them (2026-11-30, driver 580.159.04). Of the emulated
-// device's only the heap ends at its limit: a kernel's stack grows as it needs, the output too.
+// The first three as an H200 answers before a program sets them (2026-11-30, driver 580.159.04),
+// the others are not measured. Of the emulated device only the heap ends at its limit: a kernel's
+// stack grows as it needs, the output too.
 std::array<std::atomic<std::size_t>, 7> limits{1024, 8'650'752, 8'388'608, 2, 2048, 128, 0};
 
 thread_local int chosen_device = 0;

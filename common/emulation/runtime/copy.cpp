@@ -54,8 +54,7 @@ DeviceSymbol::DeviceSymbol(const char* name, const volatile void* address, std::
   const std::lock_guard lock(only<SymbolTable>().mutex);
   only<SymbolTable>().symbols.push_back(
       {name, static_cast<const std::byte*>(const_cast<const void*>(address)), bytes, kind, module,
-       kind == SymbolKind::kManaged, file, line,
-       static_cast<const char*>(const_cast<const void*>(address)) < &data_start});
+       kind == SymbolKind::kManaged, file, line, is_constant(const_cast<const void*>(address))});
 }
 
 std::optional<Symbol> find_symbol(const void* address) {
@@ -104,6 +103,10 @@ void poison_constants() {
 bool is_static_storage(const void* address) {
   const auto* byte = static_cast<const char*>(address);
   return byte >= &__executable_start && byte < &end;
+}
+
+bool is_constant(const void* address) {
+  return is_static_storage(address) && static_cast<const char*>(address) < &data_start;
 }
 
 // ---- copies and fills ---------------------------------------------------------------------------

@@ -47,6 +47,8 @@ void poison_constants();
 
 /// Whether the address lies in static storage of the program, where every symbol does.
 bool is_static_storage(const void* address);
+/// Whether it is a function, a literal or a constant of the program, where nobody can write.
+bool is_constant(const void* address);
 
 /// Which side can use an address.
 enum class Side { kHost, kDevice, kBoth };

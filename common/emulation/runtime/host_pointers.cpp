@@ -11,9 +11,6 @@
 #include "common/emulation/runtime/device_memory.hpp"
 #include "common/emulation/runtime/pages.hpp"
 
-// Where the program's variables that have a first value begin, from the C library's start files.
-extern "C" const char __data_start;  // NOLINT(readability-identifier-naming)
-
 namespace convlab::emulation {
 namespace {
 
@@ -21,16 +18,12 @@ namespace {
 /// there are slower from now on, so it is not the whole array.
 constexpr std::size_t kReach = 256;
 
-/// Functions, tables of virtual functions and literals serve host and device here.
-bool is_constant(const std::byte* address) {
-  return is_static_storage(address) && reinterpret_cast<const char*>(address) < &__data_start;
-}
-
 bool is_mapped(std::byte* page) {
   unsigned char resident = 0;
   return mincore(page, kPage, &resident) == 0;
 }
 
+/// Functions, tables of virtual functions and literals serve host and device here.
 bool is_host_memory(const std::byte* address) {
   return !DeviceMemory::contains(address) && !is_constant(address) && !find_symbol(address) &&
          side_of(address) == Side::kHost;
@@ -71,8 +64,7 @@ bool is_allowed_host_memory(const KernelCall& call, const void* byte) {
 const char* why_forbidden(const void* byte) {
   return first_forbidden(byte, 1) != nullptr && is_host_memory(static_cast<const std::byte*>(byte))
              ? " is memory of the host: its pointer came with a struct, an array or a variable "
-               "that "
-               "the kernel got, and what it points to must be on the device, too"
+               "that the kernel got, and what it points to must be on the device, too"
              : " is no device memory";
 }
 

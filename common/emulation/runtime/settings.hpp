@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace convlab::emulation {
@@ -49,7 +50,7 @@ struct Settings {
   /// CONVLAB_EMU_WORK=without-kernels:tiled;2.0;, without-inputs:2.0;, without-outputs:2.0;:
   /// kernels by their names, and what streams do by theirs (device_notes.hpp).
   std::vector<std::string> left_out{};
-  [[nodiscard]] bool leaves_out(const std::string& name) const {
+  [[nodiscard]] bool leaves_out(std::string_view name) const {
     return std::find(left_out.begin(), left_out.end(), name) != left_out.end();
   }
 };

@@ -46,7 +46,7 @@ void forget_first_stream() {
   first_stream = -1;
 }
 
-bool does_kernel(int device, const std::string& name) {
+bool does_kernel(int device, const char* name) {
   const RunningWork* const work = streams().running_work();
   if (work != nullptr && first_stream < 0) first_stream = work->stream;
   const bool is_first = work != nullptr && work->stream == first_stream;

@@ -177,7 +177,7 @@ cudaError_t with_stream(const char* function, cudaStream_t handle, Body body) {
 
 /// Whether the device does the work of the running operation (Settings::work).
 /// @param device  on which the kernel was launched
-bool does_kernel(int device, const std::string& name);
+bool does_kernel(int device, const char* name);
 /// While it lives, the work is a graph's.
 class GraphLaunch {
  public:
