@@ -112,7 +112,7 @@ class WrongPart {
       if (terms.terms.empty()) return std::nullopt;  // nothing is right there
       look_at(terms);
     }
-    if (example_ == nullptr || !some_right_) return std::nullopt;
+    if (example_ == nullptr || !some_right_ || is_doubled_) return std::nullopt;
     const bool of_outputs = !is_mixed_ && !is_missing_ && !outputs.empty();
     const std::string rule = of_outputs ? outputs : common_rule(samples_).text;
     if (rule.empty()) return std::nullopt;
@@ -132,6 +132,8 @@ class WrongPart {
     if (is_of_first) show_example(fact, first, *example_);
     return fact;
   }
+
+  [[nodiscard]] bool is_missing() const { return is_missing_; }
 
  private:
   void look_at(const LabelledTerms& terms) {
@@ -153,8 +155,13 @@ class WrongPart {
       marked.push_back(wrong);
     }
     samples_.push_back({features_of(s, labels, true), marked});
+    std::vector<bool> has_right(right.size());
+    for (const Labelled& each : terms.terms) {
+      if (is_right_product(s, each)) has_right[place_of(s, each.at)] = true;
+    }
     for (const Labelled& each : terms.terms) {
       if (right[place_of(s, each.at)]) continue;
+      is_doubled_ = is_doubled_ || has_right[place_of(s, each.at)];
       if (example_ == nullptr && !is_right_product(s, each)) example_ = &each;
       deviations_.back().push_back(
           {variables_of(each.at), by_weight_ ? each.term.pixel - input_index(s, each.at)
@@ -173,7 +180,8 @@ class WrongPart {
   const Labelled* example_ = nullptr;
   bool some_right_ = false;
   bool is_missing_ = false;
-  bool is_mixed_ = false;  ///< an output has right products and wrong ones
+  bool is_doubled_ = false;  ///< a product is there, and another one in addition
+  bool is_mixed_ = false;    ///< an output has right products and wrong ones
 };
 
 // What is said of products is said of outputs that are written.
@@ -250,9 +258,16 @@ std::optional<Explanation> find_terms(Program& program, const std::vector<DenseR
     if (auto fact = find_output_rows(views.front().terms)) return fact;
     if (auto fact = find_tile_rows(views.front().terms)) return fact;
   }
+  // Rather products that use another element than some that are missing: seen from the other array,
+  // a product in another's place is missing in one place and doubled in the next.
+  std::optional<Explanation> missing;
   for (const View& view : views) {
-    if (auto fact = WrongPart(view.terms, view.by_weight).find(outputs)) return fact;
+    WrongPart part(view.terms, view.by_weight);
+    auto fact = part.find(outputs);
+    if (fact && !part.is_missing()) return fact;
+    if (fact && !missing) missing = std::move(fact);
   }
+  if (missing) return missing;
   if (any_shape) {
     if (auto fact = find_matrix_mistake(program)) return fact;
   }
