@@ -21,6 +21,7 @@ struct Loops : Program {
   Loops() : Program(40) {}
 
   std::function<std::int64_t(const ConvShape&, const Label&)> input = input_index;
+  std::function<std::int64_t(const ConvShape&, const Label&)> weights = weight_index;
   std::function<float(const ConvShape&, const Label&)> factor = [](const ConvShape&, const Label&) {
     return 1.0F;
   };
@@ -36,7 +37,7 @@ struct Loops : Program {
       for (at.c = 0; at.c < s.in_channels; ++at.c) {
         for (at.p = 0; at.p < s.kernel; ++at.p) {
           for (at.q = 0; at.q < s.kernel; ++at.q) {
-            sum += factor(s, at) * in[input(s, at)] * filter[weight_index(s, at)];
+            sum += factor(s, at) * in[input(s, at)] * filter[weights(s, at)];
           }
         }
       }
@@ -290,6 +291,17 @@ TEST_CASE("probe: a product that is missing uses no other element") {
   };
   const Explanation fact = fact_of(part);
   CHECK_FALSE(says(fact, "with q = 1 use other elements"));
+}
+
+TEST_CASE("probe: a weight in another's place is told as such, not as one that is missing") {
+  Loops first_channel;
+  first_channel.weights = [](const ConvShape& s, Label at) {
+    if (at.c == 1) at.c = 0;
+    return weight_index(s, at);
+  };
+  const Explanation fact = fact_of(first_channel);
+  CHECK(says(fact, "the products with c = 1 use other elements of the weights"));
+  CHECK_FALSE(says(fact, "missing"));
 }
 
 TEST_CASE("probe: a rule of shapes holds for filters that are larger than those that are drawn") {
