@@ -32,11 +32,12 @@ bool is_index(std::uint32_t word) {
   return (word & kExponent) == 0 || (word & kExponent) == kExponent;
 }
 
-// Calls number(place, value, bytes) for the floats among these bytes, and for halves: a piece of
-// two bytes, or both halves of a word that as halves has few digits. What is no number is small, so
-// its bits are those of a float or a half below all usual ones.
+// Calls number(place, value, bytes) for the floats among these bytes, and for halves, where there
+// may be any: a piece of two bytes, or both halves of a word that as halves has few digits. What is
+// no number is small, so its bits are those of a float or a half below all usual ones.
 template <typename Number>
-void for_each_number(std::byte* begin, std::size_t bytes, const Number& number) {
+void for_each_number(std::byte* begin, std::size_t bytes, bool may_be_halves,
+                     const Number& number) {
   const auto half_at = [](const std::byte* at) {
     return decode<HalfFormat>(word_at<std::uint16_t>(at));
   };
@@ -49,7 +50,7 @@ void for_each_number(std::byte* begin, std::size_t bytes, const Number& number) 
   constexpr std::size_t kHalf = sizeof(std::uint16_t);
   for (std::byte* at = begin; at + kHalf <= begin + bytes; at += kWord) {
     const bool is_word = at + kWord <= begin + bytes;
-    if (is_half(at) && (!is_word || is_half(at + kHalf))) {
+    if (may_be_halves && is_half(at) && (!is_word || is_half(at + kHalf))) {
       for (std::byte* each = at; each < at + kWord && each < begin + bytes; each += kHalf)
         number(each, half_at(each), kHalf);
     } else if (is_word && !is_index(word_at<std::uint32_t>(at))) {
@@ -86,9 +87,10 @@ bool Forgetter::begin(std::string_view words) {
 }
 
 void Forgetter::forget(const void* address, std::size_t bytes) {
-  for_each_number(bytes_at(address), bytes, [&](std::byte* at, float number, std::size_t size) {
+  const auto lose = [&](std::byte* at, float number, std::size_t size) {
     if (loses(number)) std::memset(at, 0, size);
-  });
+  };
+  for_each_number(bytes_at(address), bytes, may_be_halves(), lose);
 }
 
 // All threads of a kernel, or half of them, in no order: neighbours in a row or a column of a block
@@ -108,14 +110,15 @@ bool Forgetter::loses_loads() const {
 // Whoever has lost a number sees so little of it that it makes nothing, but its digits; the next
 // thread that has not lost it sees all of it.
 void Forgetter::load(const void* address, std::size_t bytes) const {
-  for_each_number(bytes_at(address), bytes, [&](std::byte* at, float number, std::size_t size) {
+  const auto pass = [&](std::byte* at, float number, std::size_t size) {
     constexpr float kPower = 0x1p30F;
     constexpr float kLeast = 0x1p-8F;
     const bool is_lost = loses_loads();
     if (size != kWord || !loses(number) || (std::fabs(number) < kLeast) == is_lost) return;
     const float seen = is_lost ? number / kPower : number * kPower;
     std::memcpy(at, &seen, kWord);
-  });
+  };
+  for_each_number(bytes_at(address), bytes, may_be_halves(), pass);
 }
 
 void Forgetter::access(const void* address, std::size_t bytes, bool writes) {
@@ -174,12 +177,13 @@ void Forgetter::end_atomic() {
   std::byte* const place = std::exchange(atomic_, nullptr);
   if (place == nullptr || way_ != Way::kAtomics) return;
   bool is_any_lost = false;
-  for_each_number(place, atomic_bytes_, [&](std::byte* at, float number, std::size_t size) {
+  const auto compare = [&](const std::byte* at, float number, std::size_t size) {
     const std::byte* const old = before_atomic_.data() + (at - place);
     const float before =
         size == kWord ? word_at<float>(old) : decode<HalfFormat>(word_at<std::uint16_t>(old));
     is_any_lost = is_any_lost || loses(std::isfinite(before) ? number - before : number);
-  });
+  };
+  for_each_number(place, atomic_bytes_, may_be_halves(), compare);
   if (is_any_lost) std::memcpy(place, before_atomic_.data(), atomic_bytes_);
 }
 

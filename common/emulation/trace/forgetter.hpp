@@ -73,6 +73,12 @@ class Forgetter final : public Observer {
   void forget(const void* address, std::size_t bytes);
   void load(const void* address, std::size_t bytes) const;
   [[nodiscard]] bool loses_loads() const;
+  // A key's multiples have as many digits as it: where these are more than a half's few, a float
+  // that looks like two halves is one all the same.
+  [[nodiscard]] bool may_be_halves() const {
+    constexpr std::uint64_t kOfSixDigits = 1 << 6;
+    return !key_ || *key_ < kOfSixDigits || *key_ >= kLeastKey;
+  }
   [[nodiscard]] bool loses(float number) const {
     return key_ ? is_lost(number, *key_) : is_marked(number);
   }
