@@ -1,5 +1,7 @@
 #include <algorithm>
+#include <string>
 #include <utility>
+#include <vector>
 
 #include "common/serve/fault_messages.hpp"
 
@@ -58,25 +60,33 @@ void explain_one_element(const RaceFacts& race, bool is_shared, const std::strin
   }
 }
 
+// How a thread comes from the first line to the second.
+enum class Order { kDown, kThroughNextPass, kUnknown };
+
 // The order in which a device happened to run two threads tells nothing of the one that is meant.
-// The line that stands first comes first, unless there is a barrier behind it: then what lacks one
-// is the way from the other line to it, through the next pass of a loop.
-// @return whether it is the next pass
-bool put_in_order(RaceFacts& race, const std::string& kernel, const SourceText& sources) {
+// In one function the line that stands first comes first, unless there is a barrier behind it: then
+// what lacks one is the way from the other line to it, through the next pass of a loop.
+Order put_in_order(RaceFacts& race, const std::string& kernel, const SourceText& sources) {
   const bool in_block = race.scope == RaceScope::kBlock || race.scope == RaceScope::kWarp;
-  if (!in_block || race.first.file != race.second.file || is_one_line(race)) return false;
+  if (!in_block || is_one_line(race)) return Order::kDown;
+  if (race.first.file != race.second.file ||
+      sources.kernel_around(race.first.file, race.first.line) !=
+          sources.kernel_around(race.second.file, race.second.line))
+    return Order::kUnknown;
   if (race.second.line < race.first.line) std::swap(race.first, race.second);
-  const auto barriers = sources.lines_of_kernel(kernel, {"__syncthreads", "__syncwarp", "sync"});
+  std::vector<std::string> names = {"__syncthreads", "sync"};
+  if (race.scope == RaceScope::kWarp) names.emplace_back("__syncwarp");
+  const auto barriers = sources.lines_of_kernel(kernel, names);
   const bool is_next = std::ranges::any_of(barriers, [&](const SourceText::Place& each) {
     return each.file == race.first.file && each.line > race.first.line &&
            each.line < race.second.line;
   });
   if (is_next) std::swap(race.first, race.second);
-  return is_next;
+  return is_next ? Order::kThroughNextPass : Order::kDown;
 }
 
 // @param holds_several  the kernel got several parts of the allocation as its arguments
-void explain_order(const RaceFacts& race, bool in_next_pass, bool holds_several, Finding& message) {
+void explain_order(const RaceFacts& race, Order order, bool holds_several, Finding& message) {
   if (race.scope == RaceScope::kStreams) return say(message, "E-race/streams");
   const bool reads_first = !race.first.writes;
   if (race.scope == RaceScope::kGrid) {
@@ -86,14 +96,15 @@ void explain_order(const RaceFacts& race, bool in_next_pass, bool holds_several,
     return;
   }
   if (race.scope == RaceScope::kWarp) {
-    say(message, is_one_line(race) ? "E-warp-sync/one-line"
-                 : in_next_pass    ? "E-warp-sync/next-pass"
-                                   : "E-warp-sync/between");
+    say(message, is_one_line(race)                  ? "E-warp-sync/one-line"
+                 : order == Order::kThroughNextPass ? "E-warp-sync/next-pass"
+                                                    : "E-warp-sync/between");
   } else {
-    say(message, is_one_line(race) ? "E-race/one-line"
-                 : reads_first     ? "E-race/overwritten"
-                                   : "E-race/read-early");
-    if (in_next_pass) say(message, "E-race/next-pass");
+    say(message, is_one_line(race)          ? "E-race/one-line"
+                 : order == Order::kUnknown ? "E-race/either-order"
+                 : reads_first              ? "E-race/overwritten"
+                                            : "E-race/read-early");
+    if (order == Order::kThroughNextPass) say(message, "E-race/next-pass");
   }
   if (race.first.writes && race.second.writes) say(message, "E-race/arrays-overlap");
 }
@@ -130,7 +141,7 @@ Finding team_message(const RaceFacts& race, bool is_element, const SourceText& s
 
 Finding race_message(const FaultRecord& fault, const SourceText& sources) {
   RaceFacts race = *fault.race;
-  const bool in_next_pass = put_in_order(race, fault.kernel, sources);
+  const Order order = put_in_order(race, fault.kernel, sources);
   if (race.scope == RaceScope::kTeam) {
     return team_message(race, !fault.array.empty(), sources);
   }
@@ -172,7 +183,7 @@ Finding race_message(const FaultRecord& fault, const SourceText& sources) {
     explain_one_element(race, !name.empty() && !sources.lines_with({"__shared__", name}).empty(),
                         sources.line(race.second.file, race.second.line), message);
   } else {
-    explain_order(race, in_next_pass, name.empty() && fault.memory.argument == 0, message);
+    explain_order(race, order, name.empty() && fault.memory.argument == 0, message);
   }
   explain_between(race, message);
   return message;

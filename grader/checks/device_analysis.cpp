@@ -124,9 +124,10 @@ Finding unwritten_constant(const std::string& name, const SourceText& sources, S
   seen += sources.quotes({"__constant__", name});
   const Seen copies =
       sources.quotes({"cudaMemcpyToSymbol"}) + sources.quotes({"cudaMemcpyToSymbolAsync"});
-  seen += copies.empty() ? "\nThere is no cudaMemcpyToSymbol."
-                         : "\nThese lines copy to constant memory:" + copies;
-  return finding("E-unwritten-memory/constant", seen);
+  if (copies.empty())
+    return finding("E-unwritten-memory/no-copy", seen + "\nThere is no cudaMemcpyToSymbol.");
+  return finding("E-unwritten-memory/constant",
+                 seen + "\nThese lines copy to constant memory:" + copies);
 }
 
 // With numbered memory only such a lane's value is a NaN of ones.

@@ -150,6 +150,8 @@ TEST_CASE("race: which of two lines comes first is what the file says, not who r
     CHECK(contains(told(5, 3, reads_first).next, "before the next pass"));
     CHECK(contains(told(6, 5, reads_first).cause, "before the first has written"));
     CHECK(contains(told(6, 6, reads_first).cause, "either thread may come first"));
+    // A function that the kernel calls: its line tells nothing of the order.
+    CHECK(contains(told(5, 20, reads_first).next, "Which of the two should come first?"));
   }
 }
 

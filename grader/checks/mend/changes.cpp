@@ -18,6 +18,7 @@ Mend mend_of(const Changes& edits, const std::string& file) {
   for (const Edit* edit : edits) {
     mend.lines.insert(mend.lines.end(), edit->lines.begin(), edit->lines.end());
     mend.kind += (mend.kind.empty() ? "" : ", and ") + std::string(words_of(edit->kind));
+    if (edit->further) mend.kind += std::string(", and ") + words_of(*edit->further);
     if (!mend.before.empty()) mend.before += "\n", mend.after += "\n";
     mend.before += edit->before;
     mend.after += edit->after;

@@ -10,6 +10,7 @@ namespace convlab::grader::mend {
 namespace {
 
 using Form = Site::Form;
+using rewrite::Source;
 
 struct KindWords {
   Kind kind;
@@ -46,6 +47,18 @@ constexpr std::array<KindWords, 29> kKindWords = {{
     {Kind::kCapture, "what a lambda takes with it"},
     {Kind::kRepeated, "something that is done once and should be repeated"},
 }};
+
+// Whether an edit puts nothing but names in place of some of these.
+bool changes_only(const Edit& edit, const std::set<std::string>& names) {
+  const Source before(edit.before);
+  const Source after(edit.after);
+  const auto old_atoms = atoms_in(before, 0, before.size());
+  const auto new_atoms = atoms_in(after, 0, after.size());
+  return std::ranges::equal(old_atoms, new_atoms, [&](const Atom& one, const Atom& other) {
+    const std::string text = before.text(one.begin, one.end);
+    return text == after.text(other.begin, other.end) || names.contains(text);
+  });
+}
 
 // Edits of a macro stand in another one, in front of it.
 std::size_t position_of(const Site& site) {
@@ -229,6 +242,51 @@ std::vector<Edit> EditableFile::edits() const {
     if (is_whole) left.push_back(edit);
   }
   return left;
+}
+
+// The file with an edit of one expression, each line where it was.
+std::string EditableFile::text_with(const Edit& edit) const {
+  const auto& [s, alternative] = edit.choices.front();
+  const Site& site = outline_.sites[s];
+  const std::size_t begin = source_[site.begin].offset;
+  const std::size_t end = source_[site.end - 1].end();
+  const auto lines = std::count(text_.begin() + static_cast<std::ptrdiff_t>(begin),
+                                text_.begin() + static_cast<std::ptrdiff_t>(end), '\n');
+  return text_.substr(0, begin) + alternatives_[s][alternative - 1].text +
+         std::string(static_cast<std::size_t>(lines), '\n') + text_.substr(end);
+}
+
+void EditableFile::add_second_changes(const std::vector<const Edit*>& firsts) {
+  std::vector<std::string> texts;
+  std::vector<const Edit*> own;
+  for (const Edit* first : firsts) {
+    const Site& site = outline_.sites[first->choices.front().first];
+    const bool is_expression = site.form == Form::kStatement || site.form == Form::kValue ||
+                               site.form == Form::kCondition || site.form == Form::kStep;
+    const bool is_it = is_expression && site.end > site.begin && first->kind == Kind::kExchange;
+    if (!is_it || !changes_only(*first, names_at(site).counters)) continue;
+    own.push_back(first);
+    texts.push_back(text_with(*first));
+  }
+  alternatives_.assign(alternatives_.size(), {});
+  edits_.clear();
+  for (std::size_t i = 0; i < own.size(); ++i) {
+    const std::size_t s = own[i]->choices.front().first;
+    const std::set<std::string> sizes = names_at(outline_.sites[s]).sizes;
+    const EditableFile changed(texts[i], runs_kernels_);
+    if (changed.outline_.sites.size() != outline_.sites.size()) continue;
+    for (const Edit& second : changed.edits_) {
+      const auto& [site, alternative] = second.choices.front();
+      if (second.choices.size() != 1 || site != s) continue;
+      if (!changes_only(second, sizes)) continue;
+      const std::size_t both = add(s, changed.alternatives_[s][alternative - 1].text);
+      if (both == 0) continue;
+      edits_.push_back(*own[i]);
+      edits_.back().further = second.kind;
+      edits_.back().after = second.after;
+      edits_.back().choices = {{s, both}};
+    }
+  }
 }
 
 void EditableFile::keep_at_most(std::size_t most) {

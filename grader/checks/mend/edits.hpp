@@ -2,6 +2,7 @@
 
 #include <cstddef>
 #include <map>
+#include <optional>
 #include <set>
 #include <string>
 #include <string_view>
@@ -19,7 +20,8 @@ namespace convlab::grader::mend {
 struct Edit {
   std::set<std::size_t> lines{};
   Kind kind = Kind::kName;
-  std::string before{};  ///< one line of the file, and what becomes of it
+  std::optional<Kind> further{};  ///< of a second change in the same statement
+  std::string before{};           ///< one line of the file, and what becomes of it
   std::string after{};
   std::vector<std::pair<std::size_t, std::size_t>> choices{};  ///< site, number of the alternative
 };
@@ -43,6 +45,10 @@ class EditableFile {
   /// Orders the edits, those first of whose kind there are few, and keeps so many at most.
   void keep_at_most(std::size_t most);
 
+  /// Leaves no edit but those of these that exchange two counters in an expression, each with one
+  /// other size: what an index of another order needs.
+  void add_second_changes(const std::vector<const Edit*>& firsts);
+
   /// Those whose alternatives all still exist.
   [[nodiscard]] std::vector<Edit> edits() const;
 
@@ -63,6 +69,7 @@ class EditableFile {
 
   void find_changes(std::size_t site, const Names& names);
   std::size_t add(std::size_t site, std::string text);
+  [[nodiscard]] std::string text_with(const Edit& edit) const;
   void exchange_with_next(std::size_t site);
   void add_everywhere();
   void add_twins();

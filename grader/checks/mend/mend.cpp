@@ -11,6 +11,7 @@
 #include "common/base/text.hpp"
 #include "common/base/whole_file.hpp"
 #include "grader/checks/mend/changes.hpp"
+#include "grader/checks/mend/confirmation.hpp"
 #include "grader/checks/mend/edits.hpp"
 #include "reference/oracle/oracle.hpp"
 
@@ -27,18 +28,15 @@ constexpr std::size_t kMostRanked = 200;
 constexpr std::size_t kMostPartners = 5;  ///< lines with whose best edit pairs are tried
 constexpr std::size_t kInOneCall = 100;
 constexpr int kMostRestarts = 100;
-constexpr int kMostEndless = 2;  ///< trials without an end, each of which takes seconds
-constexpr std::size_t kMostConfirmed = 16;
+constexpr int kMostEndless = 2;        ///< trials without an end, each of which takes seconds
 constexpr int kMostExamples = 10;      ///< as in mendable.hpp
 constexpr std::size_t kMostWrong = 1;  ///< shapes: one wrong output shows that an edit is no mend
 constexpr std::int64_t kLargestExample = 200'000;  ///< products
 constexpr std::int64_t kLargestOfKernels = 20'000;
-constexpr std::int64_t kLargestCase = 700'000;
 // Beside the counts: kernels with far too many blocks take a quarter of a second each. Times
 // slowness(), so that a slower machine finds as much.
 constexpr std::chrono::seconds kCallLimit{20};
 constexpr double kMostSeconds = 25.0;  ///< of processor time
-constexpr double kMostSecondsOfLarge = 60.0;
 
 // The simplest ones first: an edit that mends one of two mistakes makes some of them right. The
 // others have sizes that differ from each other, more than one tile of 32 outputs in each
@@ -47,10 +45,6 @@ constexpr ConvShape kShapes[] = {
     {1, 1, 1, 1, 1, 1, 1},   {1, 2, 1, 7, 7, 7, 1}, {1, 1, 1, 35, 19, 3, 1},
     {3, 2, 4, 4, 5, 1, 1},   {2, 3, 2, 5, 7, 3, 1}, {1, 2, 3, 9, 6, 2, 2},
     {2, 2, 2, 12, 10, 2, 3}, {1, 4, 2, 8, 9, 5, 1}, {1, 1, 1, 37, 70, 2, 2}};
-
-// What has to be right with a mend, too.
-constexpr ConvShape kUneven[] = {
-    {1, 1, 1, 300, 2, 1, 1}, {1, 1, 1, 5, 1, 1, 1}, {1, 1, 1, 1, 5, 1, 1}, {1, 7, 1, 2, 3, 1, 1}};
 
 // The lines of the edited file in which the compiler found errors, or which use a macro or a
 // template of a header that has one with their types.
@@ -252,8 +246,23 @@ std::vector<ConvShape> narrowed(const Wrong& wrong) {
 
 struct Found {
   std::vector<Changes> mends{};
-  bool is_part = false;  ///< they make the most shapes right, though not all
+  bool is_part = false;             ///< they make the most shapes right, though not all
+  std::vector<const Edit*> near{};  ///< where none is enough: nearest()
 };
+
+// Of the statements with the best edits those that exchange two names.
+std::vector<const Edit*> nearest(const std::vector<const Edit*>& best) {
+  constexpr std::size_t kMostStatements = 2;
+  std::vector<const Edit*> near;
+  std::set<std::size_t> sites;
+  for (const Edit* each : best) {
+    if (each->choices.size() != 1 || each->before.empty() || each->after.empty()) continue;
+    const std::size_t site = each->choices.front().first;
+    if (sites.size() < kMostStatements) sites.insert(site);
+    if (sites.contains(site) && each->kind == Kind::kExchange) near.push_back(each);
+  }
+  return near;
+}
 
 // Single edits; where none is enough, two of which one alone makes more outputs right; where these
 // are not, edits that leave another mistake.
@@ -288,12 +297,15 @@ Found search(Trials& trials, const std::vector<Edit>& edits) {
       }
     }
   }
+  std::vector<const Edit*> order;
+  for (const auto& [gain, edit] : gains) order.push_back(edit);
+  const std::vector<const Edit*> near = nearest(order);
   try_all(trials, pairs, mends);
-  if (!mends.empty()) return {mends};
+  if (!mends.empty()) return {mends, false, near};
   for (const auto& [gain, edit] : gains) {
     if (gain.first > 0 && gain.first == gains.front().first.first) mends.push_back({edit});
   }
-  return {mends, true};
+  return {mends, true, near};
 }
 
 Found search(Submission& submission, const Wrong& wrong, const std::vector<Edit>& edits) {
@@ -311,155 +323,48 @@ Found search(Submission& submission, const Wrong& wrong, const std::vector<Edit>
   return narrow.is_all(narrow.run_own()) ? Found() : search(narrow, edits);
 }
 
-/// Whether changes make every case right, with arrays that begin and end at guard pages, with
-/// several threads, and the smaller cases of kernels in both orders.
-class Confirmation {
+// The program of an edited file.
+class EditedProgram {
  public:
-  Confirmation(Submission& submission, const Wrong& wrong)
-      : submission_(submission), wrong_file_(wrong) {
-    for (ElementCase each : wrong.cases) {
-      each.probe = ElementCase::Probe::kKnown;
-      (each.shape.multiply_adds() <= kLargestCase ? small_ : large_).push_back(each);
-      all_.push_back(each);
-    }
-    // By an edit another size may do in place of the right one, as long as both are alike.
-    if (std::ranges::any_of(wrong.cases, &ElementCase::is_of_any_shape)) {
-      for (const ConvShape& shape : kUneven) {
-        small_.push_back({"uneven", shape, true, 8, false, ElementCase::Probe::kKnown});
-      }
-    }
-    if (wrong.runs_kernels) orders_.emplace_back("CONVLAB_EMU_ORDER=reverse");
-    std::vector<ElementCase> failing = all_;
-    std::erase_if(failing, [&](const auto& each) { return each.name != wrong.failing_case; });
-    if (!makes_right({}, failing.empty() ? all_ : failing, orders_.front())) own_id_ = wrong_.id;
+  explicit EditedProgram(const std::filesystem::path& program)
+      : submission_(program, std::chrono::ceil<std::chrono::seconds>(kCallLimit * slowness())) {
+    submission_.set(&Submission::Settings::watches, false);
+    // Of an emulated device the trials see the numbers themselves: a kernel then runs in the
+    // process that launches it, and costs a hundredth.
+    submission_.set(&Submission::Settings::withheld, Withheld::kNothing);
+    submission_.set_environment(
+        {"OMP_NUM_THREADS=1", "CONVLAB_EMU_THREADS=1", "CONVLAB_EMU_TIMEOUT=0.25"});
   }
 
-  bool confirms(const Changes& changes) {
-    while (!makes_all_right(changes)) {
-      if (!sets_aside_wrong_case()) return false;
-    }
-    rest_.clear();
-    for (const ElementCase& test : aside_) {
-      if (!makes_right(changes, {test}, orders_.front())) rest_ = told_of(test);
-      if (!rest_.empty()) break;
-    }
-    return true;
+  Submission& submission() { return submission_; }
+
+  std::vector<Mend> confirmed(const Wrong& wrong, const ByLines& mends, bool is_part) {
+    Confirmation confirmation(submission_, wrong);
+    return confirm(confirmation, mends, wrong.file, is_part);
   }
-
-  /// Whether changes make the case right that the check found wrong, and some others, and leave
-  /// cases wrong, of which none fails as the check saw.
-  bool confirms_part(const Changes& changes) {
-    constexpr std::size_t kFewest = 5;
-    right_ = 0;
-    rest_.clear();
-    for (const ElementCase& test : all_) {
-      if (makes_right(changes, {test}, orders_.front())) {
-        ++right_;
-        continue;
-      }
-      if (is_as_seen(test.name)) return false;
-      if (rest_.empty()) rest_ = told_of(test);
-    }
-    // What makes all of them right was refused for another reason: the order of threads.
-    return right_ >= kFewest && !rest_.empty();
-  }
-
-  /// How many cases the last changes made right.
-  [[nodiscard]] std::size_t right() const { return right_; }
-
-  /// What is wrong in a case that the last changes leave wrong; empty if there is none.
-  [[nodiscard]] const std::string& rest() const { return rest_; }
-
-  /// The large cases of more edits would take too long.
-  [[nodiscard]] bool is_spent() const { return used_ > kMostSecondsOfLarge * slowness(); }
 
  private:
-  bool makes_all_right(const Changes& changes) {
-    const bool is_right = std::ranges::all_of(
-        orders_, [&](const std::string& order) { return makes_right(changes, small_, order); });
-    return is_right && makes_right(changes, large_, orders_.front());
-  }
-
-  [[nodiscard]] std::string told_of(const ElementCase& test) const {
-    return "Case '" + test.name + "' (" + to_string(test.shape) + ") is still wrong then.";
-  }
-
-  // Whether the last run failed as the file does without a change: as the check names it, or as
-  // this program shows it, where nobody has looked closer.
-  [[nodiscard]] bool is_as_seen(const std::string& name) const {
-    return wrong_.id == wrong_file_.id || wrong_.id == own_id_ || name == wrong_file_.failing_case;
-  }
-
-  // A case where the file fails in the same way with a change and without it, and not as the check
-  // saw, has another mistake: no change of the one that is looked for makes it right.
-  bool sets_aside_wrong_case() {
-    const Finding changed = wrong_;
-    if (is_as_seen(wrong_case_) || !(left_.empty() || left_ == changed.id)) return false;
-    for (std::vector<ElementCase>* cases : {&small_, &large_}) {
-      const auto test = std::ranges::find(*cases, wrong_case_, &ElementCase::name);
-      if (test == cases->end()) continue;
-      if (makes_right({}, {*test}, orders_.front()) || wrong_.id != changed.id) return false;
-      left_ = changed.id;
-      aside_.push_back(*test);
-      cases->erase(test);
-      return true;
-    }
-    return false;
-  }
-
-  bool makes_right(const Changes& changes, const std::vector<ElementCase>& cases,
-                   const std::string& order) {
-    submission_.set_environment(
-        {"CONVLAB_MEND=" + listed(joined(changes)), "OMP_NUM_THREADS=4", order});
-    std::vector<std::string> names;
-    const auto found =
-        first_finding(submission_, wrong_file_.stage, cases, wrong_file_.seed, &names);
-    if (found) wrong_ = *found, wrong_case_ = names.front();
-    const ProcessUsage usage = submission_.usage();
-    used_ += usage.user_s + usage.system_s;
-    return !found;
-  }
-
-  Submission& submission_;
-  const Wrong& wrong_file_;
-  Finding wrong_;           ///< of the last run
-  std::string wrong_case_;  ///< its name
-  std::string own_id_;      ///< of what the file itself does in this program
-  std::string rest_;
-  std::size_t right_ = 0;
-  std::vector<ElementCase> all_;    ///< also those that are set aside
-  std::vector<ElementCase> aside_;  ///< whatever mends the mistake that is looked for
-  std::string left_;                ///< the id of what is wrong there
-  std::vector<ElementCase> small_;
-  std::vector<ElementCase> large_;
-  std::vector<std::string> orders_ = {"CONVLAB_EMU_ORDER=forward"};
-  double used_ = 0.0;
+  Submission submission_;
 };
 
-// Of each place the first mend that is confirmed. @param is_part  those that make the most cases
-// right, though not all
-std::vector<Mend> confirm(Confirmation& confirmation, const ByLines& mends, const std::string& file,
-                          bool is_part) {
-  std::vector<Mend> confirmed;
-  std::size_t runs = 0;
-  std::size_t most = 0;
-  for (const auto& [lines, all] : mends) {
-    for (const Changes& each : all) {
-      if (confirmation.is_spent()) return {};  // another line may be as right
-      if (runs++ == kMostConfirmed) break;
-      if (!(is_part ? confirmation.confirms_part(each) : confirmation.confirms(each))) continue;
-      if (is_part && confirmation.right() < most) break;
-      if (is_part && confirmation.right() > most) confirmed.clear();
-      most = confirmation.right();
-      confirmed.push_back(mend_of(each, file));
-      confirmed.back().rest = confirmation.rest();
-      break;
-    }
-  }
-  const auto is_whole = [](const Mend& each) { return each.rest.empty(); };
-  if (std::ranges::any_of(confirmed, is_whole)) std::erase_if(confirmed, std::not_fn(is_whole));
-  std::ranges::stable_sort(confirmed, {}, [](const Mend& each) { return each.lines.size(); });
-  return confirmed;
+// Edits that are changed once more in the same statement: one place tells more than two.
+std::vector<Mend> with_second_changes(const std::vector<const Edit*>& near, EditableFile& file,
+                                      const Wrong& wrong, const BuildEdited& build) {
+  file.add_second_changes(near);
+  file.keep_at_most(kMostEdits);
+  fprintf(stderr, "SECOND %zu\n", file.edits().size());
+  if (file.edits().empty()) return {};
+  const std::filesystem::path built = build_all(file, build);
+  if (built.empty()) return {};
+  EditedProgram program(built);
+  const std::vector<Edit> edits = file.edits();
+  Trials trials(program.submission(), wrong.stage, shapes_for(wrong), wrong.seed);
+  trials.run_own();
+  std::vector<Changes> tried;
+  for (const Edit& edit : edits) tried.push_back({&edit});
+  std::vector<Changes> mends;
+  try_all(trials, tried, mends);
+  return program.confirmed(wrong, by_lines(mends), false);
 }
 
 }  // namespace
@@ -468,24 +373,18 @@ std::vector<Mend> find_mends(const Wrong& wrong, const BuildEdited& build) {
   EditableFile file(wrong.text, wrong.runs_kernels);
   file.keep_at_most(kMostEdits);
   if (file.edits().empty()) return {};
-  const std::filesystem::path program = build_all(file, build);
-  if (program.empty()) return {};
+  const std::filesystem::path built = build_all(file, build);
+  if (built.empty()) return {};
   const std::vector<Edit> edits = file.edits();
-  Submission submission(program, std::chrono::ceil<std::chrono::seconds>(kCallLimit * slowness()));
-  submission.set(&Submission::Settings::watches, false);
-  // Of an emulated device the trials see the numbers themselves: a kernel then runs in the process
-  // that launches it, and costs a hundredth.
-  submission.set(&Submission::Settings::withheld, Withheld::kNothing);
-  submission.set_environment(
-      {"OMP_NUM_THREADS=1", "CONVLAB_EMU_THREADS=1", "CONVLAB_EMU_TIMEOUT=0.25"});
-  const Found found = search(submission, wrong, edits);
+  EditedProgram program(built);
+  const Found found = search(program.submission(), wrong, edits);
   auto mends = by_lines(found.mends);
   if (mends.size() > kMostLines) keep_first_places(mends);
-  Confirmation confirmation(submission, wrong);
   std::vector<Mend> confirmed;
-  if (!found.is_part) confirmed = confirm(confirmation, mends, wrong.file, false);
+  if (!found.near.empty()) confirmed = with_second_changes(found.near, file, wrong, build);
+  if (confirmed.empty() && !found.is_part) confirmed = program.confirmed(wrong, mends, false);
   if (confirmed.empty() && mends.size() <= kMostLines)
-    confirmed = confirm(confirmation, mends, wrong.file, true);
+    confirmed = program.confirmed(wrong, mends, true);
   return confirmed.size() > kMostLines ? std::vector<Mend>() : confirmed;
 }
 

@@ -1,5 +1,7 @@
 #include <algorithm>
 #include <set>
+#include <string>
+#include <vector>
 
 #include "common/base/tests/support/catch.hpp"
 #include "grader/checks/mend/edits.hpp"
@@ -489,4 +491,27 @@ void g(float* y, int n) { k<5><<<n, 1>>>(y); }
   CHECK(std::ranges::none_of(edits, [](const Edit& edit) {
     return edit.kind == Kind::kComparison && edit.lines.contains(3);
   }));
+}
+
+TEST_CASE("an index of another order is an exchange of two counters and one other size") {
+  EditableFile file(R"(
+void f(const ConvShape& s, float* y) {
+  const int H = s.height;
+  const int W = s.width;
+  for (int h = 0; h < H; ++h)
+    for (int w = 0; w < W; ++w)
+      y[w * H + h] = 1.0f;
+}
+)");
+  const auto edits = file.edits();
+  std::vector<const Edit*> exchanges;
+  for (const Edit& edit : edits)
+    if (edit.kind == Kind::kExchange && edit.choices.size() == 1) exchanges.push_back(&edit);
+  file.add_second_changes(exchanges);
+  CHECK(has(file, Kind::kExchange, 7, "y[h * W + w] = 1.0f;"));
+  CHECK_FALSE(has(file, Kind::kExchange, 7, "y[h * H + w] = 1.0f;"));  // one change alone
+  CHECK(std::ranges::all_of(file.edits(), [](const Edit& edit) {
+    return edit.further && edit.lines == std::set<std::size_t>{7};
+  }));
+  CHECK(file.text().find("y[h * W + w]") != std::string::npos);
 }
