@@ -391,6 +391,7 @@ static void collect_kernels(const Source& source, Names& names) {
     if (function.side != Side::kKernel) continue;
     Kernel kernel;
     kernel.types = types_behind(source, function.name + 1);
+    kernel.parameters = source.text(function.name + 2, source.partner(function.name + 1));
     kernel.bodies = function.body < source.size() ? 1 : 0;
     kernel.default_arguments = has_default_argument(source, function.name + 1);
     if (function.head > function.begin)
@@ -414,9 +415,6 @@ static void collect_functions(const Source& source, Names& names) {
         source[function.name].text, NamedFunction{function.side, function.space});
     NamedFunction& known = entry->second;
     if (added) continue;
-    const auto is_plain = [](Side side) { return side == Side::kHost || side == Side::kDevice; };
-    known.has_host_twin |= (known.side == Side::kKernel && is_plain(function.side)) ||
-                           (is_plain(known.side) && function.side == Side::kKernel);
     if (known.side != function.side || known.space != function.space) known.side = Side::kOther;
   }
   // A type or an alias of the name makes a call of it something else.

@@ -178,12 +178,15 @@ struct LaunchRewriter : File {
         editor.insert(start, space + "launch_pointer(" + editor.anchor(callee.begin, start));
         editor.replace_range(begin.offset, begin.length, ", " + configuration);
         break;
-      case CalleeKind::kFunction:
-        editor.insert(start, space + "launch_function(" + editor.anchor(callee.begin, start));
-        editor.replace_range(
-            begin.offset, begin.length,
-            ", [=](auto... convlab_a) { " + text + "(convlab_a...); }, " + configuration);
+      case CalleeKind::kFunction: {
+        const std::string type = type_of(callee);
+        editor.insert(start, joined({space, "launch_function(", type, type.empty() ? "" : "(",
+                                     editor.anchor(callee.begin, start)}));
+        editor.replace_range(begin.offset, begin.length,
+                             joined({type.empty() ? "" : ")", ", [=](auto... convlab_a) { ", text,
+                                     "(convlab_a...); }, ", configuration}));
         break;
+      }
       case CalleeKind::kTemplate: {
         // With a Zero among the arguments the launch must find out what it may stand for.
         const bool probes = wrap_arguments(arguments);
@@ -229,10 +232,9 @@ struct LaunchRewriter : File {
     // The lambda of a template finds the right one: by its arguments, or in their namespace.
     const auto function = names.functions.find(source[callee.name].text);
     if (function != names.functions.end()) {
-      const bool has_host_twin = function->second.has_host_twin;
       const bool is_elsewhere =
           callee.name == callee.begin && !source.space_of(open).starts_with(function->second.space);
-      if (has_host_twin || is_elsewhere) return CalleeKind::kTemplate;
+      if (is_elsewhere) return CalleeKind::kTemplate;
     }
     const Kernel& kernel = known->second;
     if (kernel.bodies > 1 || !kernel.consistent || kernel.parameter_pack ||
@@ -244,6 +246,21 @@ struct LaunchRewriter : File {
     return given >= kernel.least_template_arguments && given <= kernel.template_parameters
                ? CalleeKind::kFunction
                : CalleeKind::kTemplate;
+  }
+
+  /// A cast that picks the kernel among functions of its name: of the library (`index`, `time`) or
+  /// of std. Nothing where its parameters may be words of another place, or hold directives, and
+  /// where the name may be that of a parameter or a local variable.
+  [[nodiscard]] std::string type_of(const Callee& callee) const {
+    const Kernel& kernel = names.kernels.find(source[callee.name].text)->second;
+    if (callee.begin + 1 != callee.end || kernel.template_parameters > 0 ||
+        kernel.parameters.find('#') != std::string::npos)
+      return {};
+    for (std::size_t i = callee.begin; i-- > 0;) {
+      if (source.is(i, source[callee.name].text) && !source.is(i + 1, "<")) return {};
+      if (source.scope(i) == Scope::kFile && (source.is(i, ";") || source.is(i, "}"))) break;
+    }
+    return joined({"static_cast<void (*)(", kernel.parameters, ")>"});
   }
 
   /// Template arguments between the < at `begin` and the > before `end`.

@@ -154,9 +154,10 @@ struct Kernel {
   int least_template_arguments = 0;  ///< the other parameters are values with defaults
   bool parameter_pack = false;
   bool default_arguments = false;
-  int bodies = 0;          ///< more than one: overloads or several namespaces
-  bool consistent = true;  ///< all declarations have the same template parameters and types
-  std::string types{};     ///< of its parameters, as far as their words tell
+  int bodies = 0;            ///< more than one: overloads or several namespaces
+  bool consistent = true;    ///< all declarations have the same template parameters and types
+  std::string types{};       ///< of its parameters, as far as their words tell
+  std::string parameters{};  ///< as they are written, without parentheses
 };
 
 using KernelTable = std::map<std::string, Kernel, std::less<>>;
@@ -178,7 +179,6 @@ struct Function {
 struct NamedFunction {
   Side side = Side::kOther;
   std::string space;
-  bool has_host_twin = false;  ///< a kernel and a function of the host have the name
 };
 
 /// CAPITALS are macros by custom; they may come from a header that is not read.

@@ -336,6 +336,64 @@ TEST_CASE("a kernel that shares its name with a function of the host, or lives i
   CHECK(numbers.value() == count(6.5));
 }
 
+// Named like functions of the C library, and of std where that is used.
+__global__ void index(int* data, int n) {
+  if (threadIdx.x < static_cast<unsigned>(n)) data[threadIdx.x] += 2;
+}
+__global__ void pow(int* data, int n) {
+  if (threadIdx.x < static_cast<unsigned>(n)) data[threadIdx.x] *= 3;
+}
+__global__ void transform(int* data, int n) {
+  if (threadIdx.x < static_cast<unsigned>(n)) data[threadIdx.x] -= 1;
+}
+
+TEST_CASE("a kernel that shares its name with a function of the library") {
+  using namespace std;
+  Numbers numbers;
+  const long count = kCount;
+  index<<<1, kCount>>>(numbers.data(), count);
+  pow<<<1, kCount>>>(numbers.data(), count);
+  transform<<<1, kCount>>>(numbers.data(), count);
+  CHECK(numbers.value() == 5);
+}
+
+/// Counts its copies and ends on the host, and knows where its threads are to write.
+struct Owner {
+  int* data;
+  int* ends;
+  int added = 0;
+  Owner(int* place, int* counter) : data(place), ends(counter) {}
+  Owner(const Owner& other) : data(other.data), ends(other.ends), added(other.added + 1) {}
+  ~Owner() { ++*ends; }
+};
+
+__global__ void add_by_owner(Owner owner, int more) {
+  owner.added += static_cast<int>(threadIdx.x);
+  owner.data[threadIdx.x] = owner.added + more;
+}
+
+TEST_CASE("objects as arguments: copied and ended by the host, copied as bytes to each thread") {
+  int* managed = nullptr;
+  REQUIRE(cudaMallocManaged(&managed, 32 * sizeof(int)) == cudaSuccess);
+  int ends = 0;
+  {
+    Owner owner(managed, &ends);
+    add_by_owner<<<1, 32>>>(owner, 5);
+    REQUIRE(cudaDeviceSynchronize() == cudaSuccess);
+    CHECK(ends == 1);
+    int more = 7;
+    void* arguments[] = {&owner, &more};
+    for (int i = 0; i < 32; ++i) CHECK(managed[i] == 6 + i);
+    REQUIRE(cudaLaunchKernel((void*)add_by_owner, dim3(1), dim3(32), arguments, 0, nullptr) ==
+            cudaSuccess);
+    REQUIRE(cudaDeviceSynchronize() == cudaSuccess);
+    for (int i = 0; i < 32; ++i) CHECK(managed[i] == 7 + i);
+    CHECK(ends == 1);
+  }
+  CHECK(ends == 2);
+  REQUIRE(cudaFree(managed) == cudaSuccess);
+}
+
 TEST_CASE("parameters by reference to managed memory") {
   int* managed = nullptr;
   REQUIRE(cudaMallocManaged(&managed, 2 * sizeof(int)) == cudaSuccess);
@@ -374,6 +432,6 @@ TEST_CASE("macros declare shared arrays, leave the ; to their user, and ask for 
 }
 
 TEST_CASE("line numbers are the source's own") {
-  CHECK(__LINE__ == 377);
+  CHECK(__LINE__ == 435);
   CHECK(std::string(__FILE__).ends_with("common/emulation/tests/test_launch_forms.cu"));
 }

@@ -294,6 +294,10 @@ TEST_CASE("a launch names its function where that is one") {
   CHECK(form("types<3, int><<<1, 1>>>(3)") == std::string("function"));
   CHECK(form("unknown<<<1, 1>>>(3)") == std::string("pointer"));
   CHECK(form("plain << <1, 1 >> >(3)") == std::string("function"));
+  CHECK(contains(rewritten(kernels + "void f() { plain<<<1, 1>>>(3); }").text,
+                 "static_cast<void (*)(int)>("));
+  CHECK_FALSE(contains(
+      rewritten(kernels + "void f(void (*plain)(float)) { plain<<<1, 1>>>(3); }").text, "(*)"));
   CHECK(form("plain<<<1, 1\n#ifdef SHARED\n, 4\n#endif\n>>>(3)") == std::string("function"));
 }
 

@@ -13,6 +13,7 @@
 // in the lambda.
 
 #include <cstddef>
+#include <cstring>
 #include <tuple>
 #include <type_traits>
 #include <utility>
@@ -71,9 +72,9 @@ constexpr std::size_t parameter_bytes() {
 /// Copies the arguments into the call.
 template <typename Callable, typename... Arguments>
 void hold_arguments(KernelCall& call, const Callable& callable, const Arguments&... arguments) {
-  const auto thread = [callable, arguments...] { callable(arguments...); };
-  using Thread = std::remove_const_t<decltype(thread)>;
-  call.arguments = new Thread(thread);
+  auto* const thread = new auto([callable, arguments...] { callable(arguments...); });
+  using Thread = std::remove_pointer_t<decltype(thread)>;
+  call.arguments = thread;
   call.run_thread = &BoundKernel<Thread>::run;
   call.destroy = &BoundKernel<Thread>::destroy;
   call.argument_bytes = sizeof(Thread);
@@ -89,11 +90,44 @@ struct Reference {
   operator T&() const { return *address; }
 };
 
+/// An object of a class with a copy constructor or a destructor of its own: CUDA copies its bytes
+/// to the device, where neither runs.
+template <typename T>
+struct ObjectBytes {
+  alignas(T) unsigned char bytes[sizeof(T)];
+  ObjectBytes(const T& object) { std::memcpy(bytes, &object, sizeof(T)); }
+  operator T&() { return reinterpret_cast<T&>(bytes); }
+};
+
+template <typename T>
+inline constexpr bool is_copied_by_bytes =
+    std::is_class_v<T> &&
+    !(std::is_trivially_copy_constructible_v<T> && std::is_trivially_destructible_v<T>);
+
 /// How a launch keeps an argument for a parameter of this type.
 template <typename Parameter>
-using Kept =
-    std::conditional_t<std::is_reference_v<Parameter>,
-                       Reference<std::remove_reference_t<Parameter>>, std::decay_t<Parameter>>;
+using Kept = std::conditional_t<
+    std::is_reference_v<Parameter>, Reference<std::remove_reference_t<Parameter>>,
+    std::conditional_t<is_copied_by_bytes<std::decay_t<Parameter>>,
+                       ObjectBytes<std::decay_t<Parameter>>, std::decay_t<Parameter>>>;
+
+/// Calls a kernel with what a launch has kept. Functions take such objects by their address (so
+/// says the ABI of C++ on both processors): here that of the thread's own copy of the bytes.
+template <typename... Parameters>
+struct CallByAddress {
+  void (*kernel)(std::conditional_t<is_copied_by_bytes<Parameters>, Parameters&, Parameters>...);
+  void operator()(Kept<Parameters>... arguments) const { kernel(arguments...); }
+};
+
+template <typename... Parameters>
+auto kernel_at(const void* function) {
+  if constexpr ((is_copied_by_bytes<Parameters> || ...)) {
+    using Call = CallByAddress<Parameters...>;
+    return Call{reinterpret_cast<decltype(Call::kernel)>(const_cast<void*>(function))};
+  } else {
+    return reinterpret_cast<void (*)(Parameters...)>(const_cast<void*>(function));
+  }
+}
 
 inline void note_pointer(PointerArgument*& next, int position, const volatile void* pointer) {
   *next++ = {position, pointer};
@@ -153,9 +187,7 @@ Kept<Parameter> kept(void* argument) {
 template <typename... Parameters, std::size_t... Index>
 int bind_in_order(std::index_sequence<Index...> /*order*/, const void* function, void** arguments,
                   KernelCall& call, PointerArgument* pointers) {
-  using Kernel = void (*)(Parameters...);
-  hold_arguments(call, reinterpret_cast<Kernel>(const_cast<void*>(function)),
-                 kept<Parameters>(arguments[Index])...);
+  hold_arguments(call, kernel_at<Parameters...>(function), kept<Parameters>(arguments[Index])...);
   return find_pointers(pointers, kept<Parameters>(arguments[Index])...);
 }
 
@@ -266,10 +298,9 @@ PendingLaunch pop_launch();
 template <typename Callable, typename... Parameters>
 void start_pending(Parameters... arguments) {
   PendingLaunch launch = pop_launch();
-  if constexpr (std::is_pointer_v<Callable>)
-    start_kernel<Callable, Kept<Parameters>...>(
-        launch.call, reinterpret_cast<Callable>(const_cast<void*>(launch.call.function)),
-        arguments...);
+  if constexpr (std::is_pointer_v<Callable> || (is_copied_by_bytes<Parameters> || ...))
+    start_kernel<decltype(kernel_at<Parameters...>(nullptr)), Kept<Parameters>...>(
+        launch.call, kernel_at<Parameters...>(launch.call.function), arguments...);
   else
     start_kernel<Callable, Kept<Parameters>...>(
         launch.call, *static_cast<const Callable*>(launch.callable), arguments...);
