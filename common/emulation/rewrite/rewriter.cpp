@@ -213,10 +213,8 @@ class FileRewriter {
                   "CUfunction"),
          "CUDA's driver API cannot be emulated: take the runtime API (cudaMalloc, cudaMemcpy, "
          "kernel<<<blocks, threads>>>)"},
-        {words_of("cudaMalloc3D cudaMemset3D cudaMemcpy3D cudaMemcpy3DAsync cudaMallocArray "
-                  "cudaMalloc3DArray cudaMemcpyToArray cudaMemcpy2DToArray"),
-         "boxes and arrays of textures cannot be emulated: take cudaMalloc or cudaMallocPitch, and "
-         "cudaMemcpy2D for each layer"},
+        {words_of("cudaMallocArray cudaMalloc3DArray cudaMemcpyToArray cudaMemcpy2DToArray"),
+         "arrays of textures cannot be emulated: take cudaMalloc, cudaMallocPitch or cudaMalloc3D"},
         {words_of("cudaLaunchKernelEx cudaLaunchKernelExC cudaLaunchConfig_t"),
          "cudaLaunchKernelEx cannot be emulated: take kernel<<<blocks, threads>>>, or "
          "cudaLaunchCooperativeKernel"},

@@ -85,8 +85,7 @@ cudaError_t copy_memory(Copy copy, cudaMemcpyKind kind, bool asynchronous, cudaS
     const bool is_plain = !asynchronous || stream.number == 0 || from == to ||
                           (from != Side::kBoth && to != Side::kBoth);
     if (settings().work == Work::kPlainCopies && !is_plain) return cudaSuccess;
-    note_copy(from == Side::kDevice, to == Side::kDevice,
-              static_cast<std::int64_t>(copy.width * copy.height));
+    note_copy(from == Side::kDevice, to == Side::kDevice, static_cast<std::int64_t>(copy.bytes()));
     if (!stream.capture && asynchronous && settings().lazy_streams && from == Side::kHost) {
       const auto staged =
           std::make_shared<std::vector<std::byte>>(copy.from, copy.from + copy.from_span());
@@ -106,7 +105,7 @@ cudaError_t copy_memory(Copy copy, cudaMemcpyKind kind, bool asynchronous, cudaS
       if (settings().work == Work::kNoOutputs && to != Side::kDevice) instead = [] {};
       streams().submit(
           stream, [copy, function] { copy.run(function); }, cudaGraphNodeTypeMemcpy,
-          is_plain ? 0 : copy.width * copy.height, instead);
+          is_plain ? 0 : copy.bytes(), instead);
     }
     const bool on_device = from == Side::kDevice && to == Side::kDevice;
     const bool waits = !stream.capture && (asynchronous ? to == Side::kHost : !on_device);
@@ -114,6 +113,13 @@ cudaError_t copy_memory(Copy copy, cudaMemcpyKind kind, bool asynchronous, cudaS
     streams().finish(stream);
     return after_synchronization();
   });
+}
+
+cudaError_t copy_box(const cudaMemcpy3DParms* box, bool asynchronous, cudaStream_t handle,
+                     const char* function) {
+  const cudaError_t problem = check(box, function);
+  return problem == cudaSuccess ? copy_memory(Copy(*box), box->kind, asynchronous, handle, function)
+                                : problem;
 }
 
 /// Sets rows of `width` bytes that begin `pitch` bytes apart to one value.
@@ -128,6 +134,18 @@ cudaError_t set_rows(const char* function, void* to, std::size_t pitch, int valu
           stream, [fill, function] { fill.run(function); }, cudaGraphNodeTypeMemset);
     return problem;
   });
+}
+
+/// From the last layer to the first: if one lies outside of the memory, nothing is set.
+cudaError_t set_box(const char* function, const cudaPitchedPtr& to, int value,
+                    const cudaExtent& extent, cudaStream_t stream) {
+  cudaError_t error = extent.depth > 1 && extent.height > to.ysize
+                          ? record_error(cudaErrorInvalidValue)
+                          : cudaSuccess;
+  for (std::size_t layer = extent.depth; layer-- > 0 && error == cudaSuccess;)
+    error = set_rows(function, static_cast<std::byte*>(to.ptr) + layer * to.ysize * to.pitch,
+                     to.pitch, value, extent.width, extent.height, stream);
+  return error;
 }
 
 cudaError_t check_symbol(const volatile void* symbol, std::size_t symbol_bytes, std::size_t bytes,
@@ -187,6 +205,14 @@ cudaError_t cudaMallocPitch(void** pointer, std::size_t* pitch, std::size_t widt
   if (width_bytes > most) return record_error(cudaErrorInvalidValue);
   *pitch = (width_bytes + kPitchAlignment - 1) / kPitchAlignment * kPitchAlignment;
   return allocate(pointer, *pitch * height, MemoryKind::kDevice);
+}
+
+cudaError_t cudaMalloc3D(cudaPitchedPtr* box, cudaExtent extent) {
+  if (box == nullptr || extent.height > SIZE_MAX / std::max<std::size_t>(extent.depth, 1))
+    return record_error(cudaErrorInvalidValue);
+  box->xsize = extent.width;
+  box->ysize = extent.height;
+  return cudaMallocPitch(&box->ptr, &box->pitch, extent.width, extent.height * extent.depth);
 }
 
 cudaError_t cudaFree(void* pointer) {
@@ -295,6 +321,10 @@ CONVLAB_API(cudaMemcpy2D,
             copy_memory(Copy(to, to_pitch, from, from_pitch, width_bytes, height), kind, false,
                         nullptr, "cudaMemcpy2D"))
 
+CONVLAB_API(cudaMemcpy3D, (const cudaMemcpy3DParms* box), copy_box(box, false, nullptr, __func__))
+CONVLAB_API(cudaMemcpy3DAsync, (const cudaMemcpy3DParms* box, cudaStream_t stream),
+            copy_box(box, true, stream, __func__))
+
 // The one device is its own peer.
 CONVLAB_API(cudaMemcpyPeer,
             (void* to, int to_device, const void* from, int from_device, std::size_t bytes),
@@ -319,6 +349,11 @@ CONVLAB_API(cudaMemset2DAsync,
             (void* to, std::size_t pitch, int value, std::size_t width_bytes, std::size_t height,
              cudaStream_t stream),
             set_rows(__func__, to, pitch, value, width_bytes, height, stream))
+CONVLAB_API(cudaMemset3D, (cudaPitchedPtr to, int value, cudaExtent extent),
+            set_box(__func__, to, value, extent, nullptr))
+CONVLAB_API(cudaMemset3DAsync,
+            (cudaPitchedPtr to, int value, cudaExtent extent, cudaStream_t stream),
+            set_box(__func__, to, value, extent, stream))
 
 // ---- symbols ------------------------------------------------------------------------------------
 

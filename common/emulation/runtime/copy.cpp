@@ -258,6 +258,18 @@ std::string outside(const void* address, std::size_t bytes) {
   return std::to_string(bytes) + " bytes that start " + device_memory().describe(address);
 }
 
+static std::byte* place(const cudaPitchedPtr& of, const cudaPos& at) {
+  return static_cast<std::byte*>(of.ptr) + (at.z * of.ysize + at.y) * of.pitch + at.x;
+}
+
+Copy::Copy(const cudaMemcpy3DParms& box)
+    : Copy(place(box.dstPtr, box.dstPos), box.dstPtr.pitch, place(box.srcPtr, box.srcPos),
+           box.srcPtr.pitch, box.extent.width, box.extent.height) {
+  layers = box.extent.depth;
+  to_slice = box.dstPtr.ysize * box.dstPtr.pitch;
+  from_slice = box.srcPtr.ysize * box.srcPtr.pitch;
+}
+
 // Where only samples of the work are done, what is as large as images.
 static bool is_left_out(std::size_t bytes) {
   constexpr std::size_t kLarge = std::size_t{1} << 20U;
@@ -265,16 +277,16 @@ static bool is_left_out(std::size_t bytes) {
 }
 
 void Copy::run(const char* function) const {
-  if (device_is_lost() || is_left_out(width * height)) return;
+  if (device_is_lost() || is_left_out(bytes())) return;
   if (find_symbol(to)) device_memory().note_change();
   if (is_too_late(problem(*this), function)) return;
   const Crossing crossing = withheld_crossing(*this);
   const DeviceAccess access({to, from});
   if (observer != nullptr) observer->begin_transfer(function, from, from_span(), to, to_span());
   const bool from_host = from_side() == Side::kHost && to_side() != Side::kHost;
-  for (std::size_t row = 0; row < height; ++row) {
-    std::byte* const target = to + row * to_pitch;
-    const std::byte* const source = from + row * from_pitch;
+  for (std::size_t row = 0; row < height * layers; ++row) {
+    std::byte* const target = to + row / height * to_slice + row % height * to_pitch;
+    const std::byte* const source = from + row / height * from_slice + row % height * from_pitch;
     if (settings().tell_poison && to_side() == Side::kHost) tell_of_poison(source, width, function);
     if (crossing == Crossing::kNone)
       std::memmove(target, source, width);
@@ -299,6 +311,18 @@ void Fill::run(const char* function) const {
     for (std::size_t i = 0; i < width; i += element_bytes)
       std::memcpy(begin + i, &value, element_bytes);
   }
+}
+
+cudaError_t check(const cudaMemcpy3DParms* box, const char* function) {
+  if (box == nullptr) return record_error(cudaErrorInvalidValue);
+  if (box->srcArray != nullptr || box->dstArray != nullptr)
+    return refuse(cudaErrorNotSupported,
+                  std::string(function) +
+                      " of a cudaArray_t cannot be emulated: copy between memory "
+                      "from cudaMalloc or cudaMalloc3D and the host");
+  const std::size_t least = std::min(box->srcPtr.ysize, box->dstPtr.ysize);
+  return box->extent.depth > 1 && box->extent.height > least ? record_error(cudaErrorInvalidValue)
+                                                             : cudaSuccess;
 }
 
 cudaError_t check(const Copy& copy, cudaMemcpyKind kind, const char* function) {

@@ -65,7 +65,7 @@ struct PinnedMemory : MemoryPieces {};
 /// otherwise empty.
 std::string outside(const void* address, std::size_t bytes);
 
-/// Rows of bytes. Pitches lead from row to row.
+/// Layers of rows of bytes. Pitches lead from row to row, slices from layer to layer.
 struct Copy {
   Copy(void* target, std::size_t target_pitch, const void* source, std::size_t source_pitch,
        std::size_t row_bytes, std::size_t rows)
@@ -78,6 +78,8 @@ struct Copy {
   /// So many bytes in one row.
   Copy(void* target, const void* source, std::size_t bytes)
       : Copy(target, bytes, source, bytes, bytes, 1) {}
+  /// A box between two other ones. A cudaArray_t is none: ask for it before.
+  explicit Copy(const cudaMemcpy3DParms& box);
 
   std::byte* to;
   std::size_t to_pitch;
@@ -85,14 +87,22 @@ struct Copy {
   std::size_t from_pitch;
   std::size_t width;
   std::size_t height;
+  std::size_t layers = 1;
+  std::size_t to_slice = 0;
+  std::size_t from_slice = 0;
   bool to_symbol = false;  ///< a variable of the device, by name
   bool from_symbol = false;
 
   [[nodiscard]] Side to_side() const { return to_symbol ? Side::kDevice : side_of(to); }
   [[nodiscard]] Side from_side() const { return from_symbol ? Side::kDevice : side_of(from); }
-  [[nodiscard]] bool is_empty() const { return width == 0 || height == 0; }
-  [[nodiscard]] std::size_t to_span() const { return (height - 1) * to_pitch + width; }
-  [[nodiscard]] std::size_t from_span() const { return (height - 1) * from_pitch + width; }
+  [[nodiscard]] std::size_t bytes() const { return width * height * layers; }
+  [[nodiscard]] bool is_empty() const { return bytes() == 0; }
+  [[nodiscard]] std::size_t to_span() const {
+    return (layers - 1) * to_slice + (height - 1) * to_pitch + width;
+  }
+  [[nodiscard]] std::size_t from_span() const {
+    return (layers - 1) * from_slice + (height - 1) * from_pitch + width;
+  }
   /// Raises a fault of the device if the memory was freed after check().
   void run(const char* function) const;
 };
@@ -111,6 +121,9 @@ struct Fill {
   /// Raises a fault of the device if the memory was freed after check().
   void run(const char* function) const;
 };
+
+/// Refuses a box of a cudaArray_t, and one whose rows do not fit into its layers.
+cudaError_t check(const cudaMemcpy3DParms* box, const char* function);
 
 /// Checks a copy or a fill that is not empty. If something is wrong, reports and records it.
 /// @return the error, or cudaSuccess

@@ -255,7 +255,7 @@ Crossing withheld_crossing(const Copy& copy) {
   const bool from_words = holds_words(copy.from);
   const bool to_words = holds_words(copy.to);
   const auto passes_plain = [&] {
-    const std::size_t words = (copy.width * copy.height + kTokenBytes - 1) / kTokenBytes;
+    const std::size_t words = (copy.bytes() + kTokenBytes - 1) / kTokenBytes;
     return copy.to_side() != Side::kDevice && only<TokenTable>().passes_plain(words);
   };
   if (from_words == to_words) {

@@ -29,7 +29,7 @@ TEST_CASE("what cannot be emulated is refused with its line") {
   CHECK(contains(only_complaint("\n\ntexture<float, 1> t;"), "3: textures and surfaces"));
   CHECK(contains(only_complaint("float f() { return tex2D<float>(t, x, y); }"), "1: textures"));
   CHECK(contains(only_complaint("int main() { cuInit(0); }"), "1: CUDA's driver API"));
-  CHECK(contains(only_complaint("int main() { cudaMalloc3D(&p, e); }"), "1: boxes and arrays"));
+  CHECK(contains(only_complaint("int main() { cudaMallocArray(&p, &c, 4); }"), "1: arrays of tex"));
   CHECK(contains(only_complaint("int main() { cudaLaunchKernelEx(&c, k); }"),
                  "1: cudaLaunchKernelEx cannot be emulated"));
   CHECK(contains(only_complaint("__global__ void __cluster_dims__(2) k() {}"), "1: clusters"));

@@ -92,23 +92,13 @@ cudaError_t plan(const Copy& copy, cudaMemcpyKind kind, Action& action) {
   const cudaError_t problem = check(copy, kind, "a copy of a graph");
   if (problem != cudaSuccess) return problem;
   note_copy(side_of(copy.from) == Side::kDevice, side_of(copy.to) == Side::kDevice,
-            static_cast<std::int64_t>(copy.width * copy.height));
+            static_cast<std::int64_t>(copy.bytes()));
   return cudaSuccess;
 }
 
 cudaError_t plan(const cudaMemcpy3DParms* p, Action& action) {
-  if (p == nullptr) return record_error(cudaErrorInvalidValue);
-  if (p->srcArray != nullptr || p->dstArray != nullptr || p->extent.depth > 1)
-    return refuse(cudaErrorNotSupported,
-                  "a copy of a cudaArray_t, or of a box with several layers, cannot be emulated: "
-                  "copy rows between memory from cudaMalloc and the host");
-  const auto at = [](const cudaPitchedPtr& of, const cudaPos& position) {
-    return static_cast<std::byte*>(of.ptr) + (position.z * of.ysize + position.y) * of.pitch +
-           position.x;
-  };
-  return plan(Copy(at(p->dstPtr, p->dstPos), p->dstPtr.pitch, at(p->srcPtr, p->srcPos),
-                   p->srcPtr.pitch, p->extent.width, p->extent.depth * p->extent.height),
-              p->kind, action);
+  const cudaError_t problem = check(p, "a copy of a graph");
+  return problem == cudaSuccess ? plan(Copy(*p), p->kind, action) : problem;
 }
 
 cudaError_t plan(const cudaMemsetParams* p, Action& action) {

@@ -173,8 +173,10 @@ TEST_CASE("graph faults: nodes") {
     CHECK(cudaGraphAddMemcpyNode(&two, graph, nullptr, 0, &parameters) == cudaErrorInvalidValue);
     CHECK(reports.has("a copy of a graph touches"));
     parameters.extent.depth = 2;
+    CHECK(cudaGraphAddMemcpyNode(&two, graph, nullptr, 0, &parameters) == cudaErrorInvalidValue);
+    parameters.srcArray = reinterpret_cast<cudaArray_t>(host.data());
     CHECK(cudaGraphAddMemcpyNode(&two, graph, nullptr, 0, &parameters) == cudaErrorNotSupported);
-    CHECK(reports.has("several layers"));
+    CHECK(reports.has("a copy of a graph of a cudaArray_t"));
   }
   SECTION("a memset of something else") {
     cudaMemsetParams parameters{data, 0, 1, 4, 16, 1};

@@ -312,8 +312,7 @@ struct cudaPointerAttributes {
   void* hostPointer;
 };
 
-// Of nodes that copy rows. Widths and x in bytes; arrays belong to textures, which are not
-// emulated.
+// Of copies of boxes. Widths and x in bytes; arrays belong to textures, which are not emulated.
 struct cudaExtent {
   std::size_t width, height, depth;
 };

@@ -54,6 +54,39 @@ const Register kPitch{"memory", "cudaMallocPitch, cudaMemcpy2D, cudaMemset2D", [
   return bits;
 }};
 
+__global__ void triple_box(cudaPitchedPtr box) {
+  auto* const row = static_cast<char*>(box.ptr) + (blockIdx.y * box.ysize + blockIdx.x) * box.pitch;
+  reinterpret_cast<int*>(row)[threadIdx.x] *= 3;
+}
+
+const Register kBox{"memory", "cudaMalloc3D, cudaMemcpy3D, cudaMemset3D", [] {
+  constexpr std::size_t kWidth = 7 * sizeof(int);
+  cudaPitchedPtr box{};
+  require(cudaMalloc3D(&box, make_cudaExtent(kWidth, 5, 4)), "cudaMalloc3D");
+  require(cudaMemset3D(box, 1, make_cudaExtent(kWidth, 5, 4)), "cudaMemset3D");
+  Bits bits(7 * 5 * 4);
+  for (std::uint32_t i = 0; i < bits.size(); ++i) bits[i] = i;
+  cudaMemcpy3DParms there{};
+  there.srcPtr = make_cudaPitchedPtr(bits.data(), kWidth, 7, 5);
+  there.srcPos = make_cudaPos(sizeof(int), 2, 1);
+  there.dstPtr = box;
+  there.dstPos = make_cudaPos(2 * sizeof(int), 1, 2);
+  there.extent = make_cudaExtent(3 * sizeof(int), 3, 2);
+  there.kind = cudaMemcpyHostToDevice;
+  require(cudaMemcpy3D(&there), "cudaMemcpy3D");
+  triple_box<<<dim3(5, 4), 7>>>(box);
+  require(cudaMemset3D(box, 2, make_cudaExtent(sizeof(int), 2, 3)), "cudaMemset3D");
+  cudaMemcpy3DParms back{};
+  back.srcPtr = box;
+  back.dstPtr = there.srcPtr;
+  back.extent = make_cudaExtent(kWidth, 5, 4);
+  back.kind = cudaMemcpyDeviceToHost;
+  require(cudaMemcpy3DAsync(&back), "cudaMemcpy3DAsync");
+  require(cudaDeviceSynchronize(), "cudaDeviceSynchronize");
+  require(cudaFree(box.ptr), "cudaFree");
+  return bits;
+}};
+
 const Register kManaged{"memory", "managed and pinned memory", [] {
   int* managed = nullptr;
   PinnedArray<int> pinned(64);
