@@ -177,22 +177,6 @@ int main() {
   CHECK(contains(result.out, "a thread takes 167 registers, so a block takes 86016; the limit is"));
 }
 
-TEST_CASE("convlab-run: a destructor that calls the API in a kernel ends it with a report") {
-  const Program program(R"(struct Array {
-  int* p = nullptr;
-  ~Array() { cudaFree(p); }
-};
-__global__ void use(Array a) {}
-int main() {
-  Array a;
-  use<<<1, 1>>>(a);
-  return cudaDeviceSynchronize() != cudaSuccess;
-})");
-  const auto result = program.run();
-  CHECK(result.exit_code == 1);
-  CHECK(contains(result.out, "cudaFree is called in a kernel, and only the host may call it"));
-}
-
 #if defined(__x86_64__) && !CONVLAB_ADDRESS_SANITIZER
 TEST_CASE("convlab-run: an instruction that the processor lacks is told from a trap") {
   const bool lacks = GENERATE(true, false);

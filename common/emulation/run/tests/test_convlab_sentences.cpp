@@ -60,3 +60,24 @@ TEST_CASE("convlab-run: a .cpp file that calls the driver API is told so as a .c
   CHECK(contains(report, "driver.cpp:2: error: CUDA's driver API cannot be emulated"));
   CHECK(!contains(report, "not declared"));
 }
+
+TEST_CASE("convlab-run: a destructor that calls the API in a kernel ends it with a report") {
+  const bool is_deduced = GENERATE(true, false);  // others end their arguments on the host
+  const Program program(R"(struct Array {
+  int* p = nullptr;
+  ~Array() { cudaFree(p); }
+};
+)" +
+                        std::string(is_deduced
+                                        ? "template <typename T> __global__ void use(T a) {}\n"
+                                        : "__global__ void use(Array a) {}\n") +
+                        R"(int main() {
+  Array a;
+  use<<<1, 1>>>(a);
+  return cudaDeviceSynchronize() != cudaSuccess;
+})");
+  const auto result = program.run();
+  CHECK(result.exit_code == (is_deduced ? 1 : 0));
+  CHECK(contains(result.out, "cudaFree is called in a kernel, and only the host may call it") ==
+        is_deduced);
+}
