@@ -115,7 +115,7 @@ class CudaSession final : public DeviceSession {
   CudaSession(double start_up_ms, const cudaDeviceProp& properties)
       : info_(describe(properties)),
         start_up_ms_(start_up_ms),
-        clock_(pci_bus_id(properties)),
+        clock_(CONVLAB_EMULATED ? "" : pci_bus_id(properties)),
         flush_(CONVLAB_EMULATED ? 0 : flush_size(info_)) {
     // The properties give the rated clock, which consumer GPUs exceed.
     info_.clock_mhz = std::max(info_.clock_mhz, clock_.highest_mhz().value_or(0));

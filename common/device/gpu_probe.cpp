@@ -85,6 +85,7 @@ std::optional<std::string> answering_gpu() {
 }
 
 SmClock::SmClock(const std::string& pci_bus_id) {
+  if (pci_bus_id.empty()) return;
   auto* const init = library_function<Init>(kLibrary, "nvmlInit_v2");
   auto* const get_handle =
       library_function<GetHandle>(kLibrary, "nvmlDeviceGetHandleByPciBusId_v2");

@@ -13,7 +13,7 @@ std::optional<std::string> answering_gpu();
 /// The current clock of a GPU's multiprocessors, from the driver's management library (NVML).
 class SmClock {
  public:
-  /// @param pci_bus_id  "00000000:3b:00.0"
+  /// @param pci_bus_id  "00000000:3b:00.0"; empty: of no GPU
   explicit SmClock(const std::string& pci_bus_id);
 
   /// In MHz; nothing without NVML, or if it gives no answer.

@@ -4,6 +4,8 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdint>
+#include <limits>
 #include <list>
 #include <nlohmann/json.hpp>
 #include <utility>
@@ -205,7 +207,7 @@ std::vector<ExactPrediction> predict_exactly(const Network& network, std::span<c
   const std::int64_t pixels = network.preset().feature_shapes().front().size();
   std::vector<ExactPrediction> predictions(static_cast<std::size_t>(batch));
   parallel_images(
-      batch, [&] { return Pass(network); },
+      batch, std::numeric_limits<std::int64_t>::max(), [&] { return Pass(network); },
       [&](Pass& pass, int i) {
         Features image(pixels);
         std::copy_n(images.begin() + i * pixels, pixels, image.values.begin());

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <atomic>
 #include <cmath>
+#include <cstdint>
 #include <vector>
 
 #include "common/base/conv_shape.hpp"
@@ -97,16 +98,22 @@ class ImageOracle {
   std::vector<double> row_magnitudes_;
 };
 
-/// Runs body(state, image) for every image, spread over threads; each thread makes its own state.
-/// An exception in any thread reaches the caller after all threads have ended.
+/// Runs body(state, image) for every image, spread over threads if so many products are worth it;
+/// each thread makes its own state. An exception in any thread reaches the caller after all threads
+/// have ended.
 template <class MakeState, class Body>
-void parallel_images(int batch, const MakeState& make_state, const Body& body) {
+void parallel_images(int batch, std::int64_t products, const MakeState& make_state,
+                     const Body& body) {
+  constexpr std::int64_t kWorthThread = 1'000'000;
   std::atomic<int> next = 0;
-  const auto threads = static_cast<std::size_t>(std::min(batch, omp_get_max_threads()));
-  in_threads(threads, threads, [&](std::size_t /*thread*/) {
+  const auto work = [&](std::size_t /*thread*/) {
     auto state = make_state();
     for (int image = next++; image < batch; image = next++) body(state, image);
-  });
+  };
+  const auto threads =
+      std::min<std::int64_t>({batch, omp_get_max_threads(), products / kWorthThread});
+  if (threads <= 1) return work(0);
+  in_threads(static_cast<std::size_t>(threads), static_cast<std::size_t>(threads), work);
 }
 
 }  // namespace convlab::oracle

@@ -161,14 +161,17 @@ bool is_switching() {
   return switching;
 }
 
-Stack thread_stack() {
-  Stack stack;
-  pthread_attr_t attributes;
-  if (pthread_getattr_np(pthread_self(), &attributes) == 0) {
-    pthread_attr_getstack(&attributes, &stack.low, &stack.size);
-    pthread_attr_destroy(&attributes);
-  }
-  return stack;
+const Stack& thread_stack() {
+  static thread_local const Stack own = [] {
+    Stack stack;
+    pthread_attr_t attributes;
+    if (pthread_getattr_np(pthread_self(), &attributes) == 0) {
+      pthread_attr_getstack(&attributes, &stack.low, &stack.size);
+      pthread_attr_destroy(&attributes);
+    }
+    return stack;
+  }();
+  return own;
 }
 
 #if CONVLAB_ADDRESS_SANITIZER

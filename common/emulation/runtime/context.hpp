@@ -27,7 +27,7 @@ struct Context {
 [[nodiscard]] Context make_context(Stack& stack, void (*entry)());
 
 /// The bounds of the calling thread's own stack, so that fibers can switch back to it.
-[[nodiscard]] Stack thread_stack();
+const Stack& thread_stack();
 
 /// Leaves the current flow of control, which stands on from.stack, in `from` and continues `to`.
 /// The first thing that runs on the other side is the return of its own switch_context, or its

@@ -24,9 +24,11 @@ DeviceAccess::DeviceAccess(std::initializer_list<const void*> addresses) {
   DeviceMemory& memory = device_memory();
   const std::lock_guard lock(memory.mutex_);
   opened_.reserve(addresses.size());  // whoever asks for memory may call the program
-  for (const void* address : addresses)
+  for (const void* address : addresses) {
+    if (!memory.contains(address)) continue;
     if (Allocation* const found = DeviceMemory::last_before(memory.live_, address))
       open(memory, *found);
+  }
 }
 
 DeviceAccess::~DeviceAccess() {

@@ -248,7 +248,7 @@ std::byte* DeviceMemory::allocate(std::size_t bytes, MemoryKind kind) {
   if (kind == MemoryKind::kDevice) close(allocation);
   allocation.made_by_count =
       backtrace(allocation.made_by.data(), static_cast<int>(allocation.made_by.size()));
-  install_signal_handlers();
+  if (count_ == 1) install_signal_handlers();  // each launch looks whether they are still there
   if (kind != MemoryKind::kPinned) used_ += bytes;
   live_.emplace(allocation.pages, allocation);
   ++changes_;

@@ -35,6 +35,9 @@ namespace {
 // Each stack takes two memory mappings; Linux allows a process 65 530 by default.
 constexpr unsigned kMostWorkers = 24;
 
+// Asked once, before a process is copied.
+const unsigned processors_here = std::thread::hardware_concurrency();
+
 // How long a kernel may stay in a library function after its time limit.
 constexpr std::chrono::seconds kLibraryPatience(10);
 
@@ -65,7 +68,7 @@ class GridRunner {
   GridRunner() {
     auto count = static_cast<unsigned>(settings().workers);
     if (observer != nullptr) count = 1;  // it sees one thread after the other
-    if (count == 0) count = std::clamp(std::thread::hardware_concurrency(), 1U, kMostWorkers);
+    if (count == 0) count = std::clamp(processors_here, 1U, kMostWorkers);
     usual_ = count;
     workers_.emplace_back(*this);
     try {
@@ -84,16 +87,12 @@ class GridRunner {
     blocks_ = all_blocks_ = std::uint64_t{call.grid.x} * call.grid.y * call.grid.z;
     if (settings().work == Work::kSamples && !call.cooperative)
       blocks_ = std::min(blocks_, kSamples);
-    std::uint64_t wanted = call.cooperative ? blocks_ : std::min(usual_, blocks_);
-    while (workers_.size() < wanted && add_worker()) {
-    }
-    if (workers_.size() < wanted) {
-      if (call.cooperative) {
-        const std::string text = "the machine has no room for the " + std::to_string(blocks_) +
-                                 " blocks of a cooperative launch, each with a thread of its own";
-        return EmulationReport{.error = KernelFault::kInvalidValue, .what = text, .text = text};
-      }
-      wanted = usual_ = workers_.size();
+    const std::uint64_t wanted = call.cooperative ? blocks_ : std::min(usual_, blocks_);
+    while (call.cooperative && workers_.size() < wanted) {
+      if (add_worker()) continue;
+      const std::string text = "the machine has no room for the " + std::to_string(blocks_) +
+                               " blocks of a cooperative launch, each with a thread of its own";
+      return EmulationReport{.error = KernelFault::kInvalidValue, .what = text, .text = text};
     }
     if (observer != nullptr) observer->begin_grid(call);
     call_ = &call;
@@ -210,9 +209,11 @@ class GridRunner {
     }
   }
 
-  /// Wakes the workers that the grid is still to get; the mutex is held.
+  /// Wakes the workers that the grid is still to get, or as many as the machine has room for; the
+  /// mutex is held.
   void call_helpers() {
     for (std::uint64_t wanted = helpers_wanted_.exchange(0); wanted > 0; --wanted) {
+      if (busy_ + seats_ >= workers_.size() && !add_worker()) return;
       ++seats_;  // beside those that were called and have not come yet
       start_.notify_one();
     }
@@ -355,7 +356,7 @@ class GridRunner {
     Seconds used{};  // by each worker that has blocks
     std::uint64_t begun_at_half = blocks_;
     while (!done_.wait_for(lock, std::min(kLook, limit), is_over)) {
-      const auto processors = std::min<std::size_t>(busy_, std::thread::hardware_concurrency());
+      const auto processors = std::min<std::size_t>(busy_, processors_here);
       const Seconds now = processor_time();
       used += (now - computed) / static_cast<double>(processors);
       computed = now;

@@ -66,6 +66,7 @@ void refuse_thread() {
 }  // namespace
 
 void note_worker() {
+  if (is_copy()) return;  // there nobody asks for them
   const std::lock_guard lock(only<Workers>().mutex);
   only<Workers>().numbers.insert(std::to_string(::syscall(SYS_gettid)));
 }

@@ -30,6 +30,7 @@
 #include "common/base/error.hpp"
 #include "common/emulation/include/convlab_emulation/activity.hpp"
 #include "common/emulation/runtime/block_runner.hpp"
+#include "common/emulation/runtime/context.hpp"
 #include "common/emulation/runtime/copy.hpp"
 #include "common/emulation/runtime/device_access.hpp"
 #include "common/emulation/runtime/device_memory.hpp"
@@ -47,6 +48,7 @@ namespace {
 
 bool is_copied = false;
 bool has_notes = false;  ///< kernels that ran apart have left some
+std::size_t stack_pieces = 0;  ///< that the last copy has taken (FiberPool)
 
 /// Whose turn it is. A page of its own: the host opens it while a kernel runs, and the copy closes
 /// it meanwhile.
@@ -86,24 +88,27 @@ struct Messages {
   }
 };
 
-/// Opens messages, and so much room behind them, while it lives.
-class OpenMessages {
+/// The turn, the messages behind it, and so much room for words behind these. Closed when it ends.
+/// Each step is one system call.
+class Room {
  public:
-  explicit OpenMessages(std::size_t word_bytes = 0)
-      : begin_(device_memory().messages() + sizeof(Turn)),
-        bytes_(round_up(sizeof(Messages), kPage) + round_up(word_bytes, kPage)) {
-    if (bytes_ > DeviceMemory::kMessageBytes - sizeof(Turn) ||
-        !protect(begin_, bytes_, PROT_READ | PROT_WRITE))
+  explicit Room(std::size_t word_bytes = 0)
+      : bytes_(sizeof(Turn) + round_up(sizeof(Messages), kPage) + round_up(word_bytes, kPage)) {}
+  Room(const Room&) = delete;
+  Room& operator=(const Room&) = delete;
+  ~Room() { close(); }
+
+  void open() const {
+    if (bytes_ > DeviceMemory::kMessageBytes || !protect(begin_, bytes_, PROT_READ | PROT_WRITE))
       throw EnvironmentError("The machine has no memory left for what a kernel has written.");
   }
-  OpenMessages(const OpenMessages&) = delete;
-  OpenMessages& operator=(const OpenMessages&) = delete;
-  ~OpenMessages() { protect(begin_, bytes_, PROT_NONE); }
-  [[nodiscard]] Messages* get() const { return reinterpret_cast<Messages*>(begin_); }
-  Messages* operator->() const { return get(); }
+  void open_turn() const { protect(begin_, sizeof(Turn), PROT_READ | PROT_WRITE); }
+  void close_messages() const { protect(begin_ + sizeof(Turn), bytes_ - sizeof(Turn), PROT_NONE); }
+  void close() const { protect(begin_, bytes_, PROT_NONE); }
+  Messages* operator->() const { return reinterpret_cast<Messages*>(begin_ + sizeof(Turn)); }
 
  private:
-  std::byte* begin_;
+  std::byte* begin_ = device_memory().messages();
   std::size_t bytes_;
 };
 
@@ -113,10 +118,10 @@ void pass_notes(Parcel& parcel) {
   if (observer != nullptr) observer->pass_notes(parcel);
 }
 
-void load_notes(Messages& messages) {
-  if (messages.note_bytes == 0) return;
-  Parcel parcel(Parcel::Mode::kReads, messages.notes,
-                std::min(messages.note_bytes, Messages::kNoteBytes));
+void load_notes(const Room& room) {
+  if (room->note_bytes == 0) return;
+  Parcel parcel(Parcel::Mode::kReads, room->notes,
+                std::min(room->note_bytes, Messages::kNoteBytes));
   pass_notes(parcel);
 }
 
@@ -215,6 +220,8 @@ void allow_only_threads() {
   }
   with_flags(SYS_mmap, 3, MAP_PRIVATE | MAP_SHARED | MAP_ANONYMOUS, MAP_PRIVATE | MAP_ANONYMOUS);
   with_flags(SYS_clone, 0, CLONE_THREAD, CLONE_THREAD);
+  constexpr int kThisProcess = -10'000;  // PIDFD_SELF: the guards of stacks
+  with_flags(SYS_process_madvise, 0, ~0U, static_cast<unsigned>(kThisProcess));
   give(SECCOMP_RET_ERRNO | ENOSYS);
   const sock_fprog program{static_cast<unsigned short>(filter.size()), filter.data()};
   prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
@@ -223,8 +230,9 @@ void allow_only_threads() {
     throw EnvironmentError("The system does not let a process give up its calls (seccomp).");
 }
 
-/// Runs the kernel and leaves what it has made.
-void run_and_report(const KernelCall& call, TrueWords& words) {
+/// Runs the kernel and leaves what it has made in the room, which is closed meanwhile.
+void run_and_report(const KernelCall& call, TrueWords& words, const Room& room) {
+  room.close();
   std::optional<EmulationReport> failure;
   std::string error;
   try {
@@ -232,19 +240,19 @@ void run_and_report(const KernelCall& call, TrueWords& words) {
   } catch (const EnvironmentError& problem) {
     error = problem.what();
   }
-  const OpenMessages messages(words.bytes());
-  words.hand_over(messages->words());
-  error.copy(messages->error.data(), messages->error.size() - 1);
+  room.open();
+  words.hand_over(room->words());
+  error.copy(room->error.data(), room->error.size() - 1);
   if (failure) {
-    Parcel report(Parcel::Mode::kWrites, messages->report, Messages::kReportBytes);
+    Parcel report(Parcel::Mode::kWrites, room->report, Messages::kReportBytes);
     report.pass(*failure);
-    messages->report_bytes = report.bytes();
+    room->report_bytes = report.bytes();
   }
-  Parcel notes(Parcel::Mode::kWrites, messages->notes, Messages::kNoteBytes);
+  Parcel notes(Parcel::Mode::kWrites, room->notes, Messages::kNoteBytes);
   pass_notes(notes);
-  messages->note_bytes = notes.bytes();
-  messages->stack_pieces = FiberPool::pieces();
-  messages->is_complete = true;
+  room->note_bytes = notes.bytes();
+  room->stack_pieces = FiberPool::pieces();
+  room->is_complete = true;
 }
 
 [[noreturn]] void run_as_copy(const KernelCall& call, TrueWords& words) {
@@ -256,24 +264,22 @@ void run_and_report(const KernelCall& call, TrueWords& words) {
     forget_former_handlers();
     allow_only_threads();
     const DeviceAccess access;
-    {
-      const OpenMessages messages;
-      load_notes(*messages.get());
+    const Room room(words.bytes());
+    if (has_notes) {
+      room.open();
+      load_notes(room);
     }
     words.reveal();
     for (;;) {
-      run_and_report(call, words);
-      protect(&Turn::get(), sizeof(Turn), PROT_READ | PROT_WRITE);
+      run_and_report(call, words, room);
       Turn::get().give_to(Turn::kHost);
       while (Turn::get().whose.load() == Turn::kHost) {
         Turn::get().wait_while(Turn::kHost);
         if (getppid() != host) _exit(0);
       }
       if (Turn::get().whose.load() == Turn::kNobody) _exit(0);
-      protect(&Turn::get(), sizeof(Turn), PROT_NONE);
-      const OpenMessages messages(words.bytes());
-      std::memcpy(call.arguments, messages->arguments, call.argument_bytes);
-      words.take_over(messages->words());
+      std::memcpy(call.arguments, room->arguments, call.argument_bytes);
+      words.take_over(room->words());
     }
   } catch (...) {
     _exit(kEnded);
@@ -310,7 +316,10 @@ EmulationReport unexpected_end(const KernelCall& call, int status) {
 }
 
 pid_t copy_process(const KernelCall& call, TrueWords& words) {
-  FiberPool::prepare([] { return OpenMessages()->stack_pieces; }());
+  // What each copy would else ask the system for.
+  install_signal_handlers();
+  FiberPool::prepare(stack_pieces);
+  thread_stack();
   const pid_t copy = [] {
     const auto no_change = device_memory().hold();
     return fork();
@@ -338,51 +347,49 @@ std::optional<EmulationReport> run_apart(const KernelCall& call) {
   LastCopy& last = only<LastCopy>();
   const bool goes_on = last.can_run(call);
   if (!goes_on) end_copy();
-  {
-    const OpenMessages messages(words.bytes());
-    messages->is_complete = false;
-    messages->error[0] = '\0';
-    messages->report_bytes = 0;
-    if (goes_on) words.reveal_to(messages->arguments, messages->words(), std::move(last.words));
+  const Room room(words.bytes());
+  if (goes_on) {
+    room.open();
+    words.reveal_to(room->arguments, room->words(), std::move(last.words));
+  } else {
+    room.open_turn();
+  }
+  Turn::get().give_to(Turn::kKernel);
+  if (goes_on) {
+    room.close_messages();
+  } else {
+    words.remember();
+    last = {.process = copy_process(call, words), .call = call};
+    last.changes = device_memory().changes();
   }
   int status = 0;
-  {
-    protect(&Turn::get(), sizeof(Turn), PROT_READ | PROT_WRITE);
-    Turn::get().give_to(Turn::kKernel);
-    if (!goes_on) {
-      protect(&Turn::get(), sizeof(Turn), PROT_NONE);  // in the copy
-      words.remember();
-      last = {.process = copy_process(call, words), .call = call};
-      last.changes = device_memory().changes();
-      protect(&Turn::get(), sizeof(Turn), PROT_READ | PROT_WRITE);
+  while (Turn::get().whose.load() == Turn::kKernel) {
+    Turn::get().wait_while(Turn::kKernel);
+    const pid_t ended = waitpid(last.process, &status, WNOHANG);
+    if (ended == last.process || (ended < 0 && errno == ECHILD)) {
+      last.process = 0;
+      break;
     }
-    while (Turn::get().whose.load() == Turn::kKernel) {
-      Turn::get().wait_while(Turn::kKernel);
-      const pid_t ended = waitpid(last.process, &status, WNOHANG);
-      if (ended == last.process || (ended < 0 && errno == ECHILD)) {
-        last.process = 0;
-        break;
-      }
-    }
-    protect(&Turn::get(), sizeof(Turn), PROT_NONE);
   }
   has_notes = true;
-  const OpenMessages messages(words.bytes());
-  if (!messages->is_complete) {
+  room.open();
+  // Until a copy has come to the end of the next launch nothing is known of that.
+  const bool is_complete = std::exchange(room->is_complete, false);
+  const std::string error = room->error.data();
+  room->error[0] = '\0';
+  const std::size_t report_bytes = std::exchange(room->report_bytes, 0);
+  if (!is_complete || !error.empty()) {
     end_copy();
-    return unexpected_end(call, status);
-  }
-  if (messages->error[0] != '\0') {
-    const std::string error = messages->error.data();
-    end_copy();
+    if (!is_complete) return unexpected_end(call, status);
     throw EnvironmentError(error);
   }
-  words.settle(messages->words());
+  stack_pieces = room->stack_pieces;
+  words.settle(room->words());
   last.words = std::move(words);
-  if (messages->report_bytes == 0) return std::nullopt;
+  if (report_bytes == 0) return std::nullopt;
   EmulationReport failure;
-  Parcel report(Parcel::Mode::kReads, messages->report,
-                std::min(messages->report_bytes, Messages::kReportBytes));
+  Parcel report(Parcel::Mode::kReads, room->report,
+                std::min(report_bytes, Messages::kReportBytes));
   try {
     report.pass(failure);
   } catch (const std::length_error&) {
@@ -395,13 +402,12 @@ void end_copy() {
   const LastCopy last = std::exchange(only<LastCopy>(), {});
   if (is_copied || last.process == 0) return;
   {
-    const OpenMessages messages(last.words.bytes());
-    madvise(messages->words(), last.words.bytes(), MADV_REMOVE);
+    const Room room(last.words.bytes());
+    room.open();
+    if (last.words.bytes() != 0) madvise(room->words(), last.words.bytes(), MADV_REMOVE);
+    // Not by a signal: in a sandbox this process may send none to others.
+    Turn::get().give_to(Turn::kNobody);
   }
-  // Not by a signal: in a sandbox this process may send none to others.
-  protect(&Turn::get(), sizeof(Turn), PROT_READ | PROT_WRITE);
-  Turn::get().give_to(Turn::kNobody);
-  protect(&Turn::get(), sizeof(Turn), PROT_NONE);
   while (waitpid(last.process, nullptr, 0) < 0 && errno == EINTR) {
   }
 }
@@ -409,12 +415,13 @@ void end_copy() {
 void fetch_notes() {
   end_copy();
   if (!std::exchange(has_notes, false) || is_copied) return;
-  const OpenMessages messages;
+  const Room room;
+  room.open();
   try {
-    load_notes(*messages.get());
+    load_notes(room);
   } catch (const std::length_error&) {  // what a kernel has damaged is lost
   }
-  messages->note_bytes = 0;
+  room->note_bytes = 0;
 }
 
 }  // namespace convlab::emulation

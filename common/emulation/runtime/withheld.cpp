@@ -207,6 +207,7 @@ void change_words(std::byte* to, const std::byte* from, std::size_t bytes, const
 
 void withhold_numbers(std::uint64_t key) {
   end_copy();
+  install_signal_handlers();  // before the host can use what it allocates
   device_memory().share();
   only<TokenTable>().clear(key);
   withholding.store(true);

@@ -10,7 +10,10 @@
 #include <cstdint>
 #include <cstdlib>
 #include <filesystem>
+#include <map>
+#include <mutex>
 #include <sstream>
+#include <tuple>
 #include <utility>
 
 #include "common/data/dataset.hpp"
@@ -191,6 +194,68 @@ struct Step {
   }
 };
 
+void add_folders_above(const std::string& path, std::vector<Step>& steps) {
+  for (auto at = path.find('/', 1); at != std::string::npos; at = path.find('/', at + 1)) {
+    const std::string target = kPlace + path.substr(0, at);
+    const auto makes = [&](const Step& step) {
+      return step.kind == Step::kMakeFolder && step.target == target;
+    };
+    if (std::ranges::none_of(steps, makes)) steps.push_back({Step::kMakeFolder, {}, target});
+  }
+}
+
+/// The steps that show files.
+class ShownFiles {
+ public:
+  ShownFiles(const SandboxPolicy& policy, const fs::path& program) {
+    std::vector<std::string> paths;
+    for (const fs::path& path : visible_files(policy, program)) {
+      paths.push_back(path.lexically_normal());
+    }
+    // Folders come before their contents, so that contents are found to exist already.
+    std::ranges::sort(paths, {}, &std::string::size);
+    for (const std::string& path : paths) add(path);
+  }
+
+  [[nodiscard]] const std::vector<Step>& steps() const { return steps_; }
+
+ private:
+  // Links stay links; their targets have rules of their own or lie below one: /lib is usr/lib.
+  void add(const std::string& path) {
+    const auto shows = [&](const Step& step) {
+      return step.kind != Step::kMakeFolder && is_inside(kPlace + path, step.target);
+    };
+    std::error_code failed;
+    const fs::file_status status = fs::symlink_status(path, failed);
+    if (failed || std::ranges::any_of(steps_, shows)) return;
+    add_folders_above(path, steps_);
+    if (fs::is_symlink(status)) {
+      const fs::path target = fs::read_symlink(path, failed);
+      if (failed) return;
+      steps_.push_back({Step::kLink, target.string(), kPlace + path});
+      return add((fs::path(path).parent_path() / target).lexically_normal());
+    }
+    steps_.push_back(
+        {fs::is_directory(status) ? Step::kShowFolder : Step::kShowFile, path, kPlace + path});
+  }
+
+  std::vector<Step> steps_;
+};
+
+// A check starts the same program many times, and looks up two hundred files for it once.
+std::vector<Step> shown_files(const SandboxPolicy& policy, const fs::path& program) {
+  if (policy.kind == SandboxKind::kCompiler) return ShownFiles(policy, program).steps();
+  const char* const more = std::getenv("CONVLAB_ISOLATION_READABLE");
+  static std::mutex mutex;
+  static std::map<std::tuple<SandboxKind, fs::path, fs::path, std::vector<fs::path>, std::string>,
+                  std::vector<Step>>
+      known;
+  const std::lock_guard lock(mutex);
+  auto& steps = known[{policy.kind, program, policy.secret, policy.readable, more ? more : ""}];
+  if (steps.empty()) steps = ShownFiles(policy, program).steps();
+  return steps;
+}
+
 class OwnRoot {
  public:
   OwnRoot(const SandboxPolicy& policy, const fs::path& program, const std::string& folder) {
@@ -202,15 +267,10 @@ class OwnRoot {
               {Step::kMemory, "size=64m,nr_inodes=1024,mode=1777", kPlace + "/tmp"},
               // LLVM's OpenMP, which clang uses, does not start without a page of shared memory.
               {Step::kMemory, "size=1m,nr_inodes=16,mode=1777", kPlace + "/dev/shm"}};
-    std::vector<std::string> paths;
-    for (const fs::path& path : visible_files(policy, program)) {
-      paths.push_back(path.lexically_normal());
-    }
-    // Folders come before their contents, so that contents are found to exist already.
-    std::ranges::sort(paths, {}, &std::string::size);
     // Before any link, through which a folder would be made outside.
-    add_folders_above(folder);
-    for (const std::string& path : paths) add(path);
+    add_folders_above(folder, steps_);
+    const std::vector<Step> shown = shown_files(policy, program);
+    steps_.insert(steps_.end(), shown.begin(), shown.end());
     for (const auto& [link, target] : {std::pair{"/dev/fd", "/proc/self/fd"},
                                        {"/dev/stdin", "/proc/self/fd/0"},
                                        {"/dev/stdout", "/proc/self/fd/1"},
@@ -251,33 +311,6 @@ class OwnRoot {
   }
 
  private:
-  void add_folders_above(const std::string& path) {
-    for (auto at = path.find('/', 1); at != std::string::npos; at = path.find('/', at + 1)) {
-      steps_.push_back({Step::kMakeFolder, {}, kPlace + path.substr(0, at)});
-    }
-  }
-
-  // Links stay links; their targets have rules of their own or lie below one: /lib is usr/lib.
-  void add(const std::string& path) {
-    const auto shows = [&](const Step& step) {
-      const bool is_shown = step.kind == Step::kShowFolder || step.kind == Step::kShowFile ||
-                            step.kind == Step::kLink;
-      return is_shown && is_inside(kPlace + path, step.target);
-    };
-    std::error_code failed;
-    const fs::file_status status = fs::symlink_status(path, failed);
-    if (failed || std::ranges::any_of(steps_, shows)) return;
-    add_folders_above(path);
-    if (fs::is_symlink(status)) {
-      const fs::path target = fs::read_symlink(path, failed);
-      if (failed) return;
-      steps_.push_back({Step::kLink, target.string(), kPlace + path});
-      return add((fs::path(path).parent_path() / target).lexically_normal());
-    }
-    steps_.push_back(
-        {fs::is_directory(status) ? Step::kShowFolder : Step::kShowFile, path, kPlace + path});
-  }
-
   std::vector<Step> steps_;
 };
 
