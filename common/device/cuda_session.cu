@@ -13,7 +13,7 @@
 #include "common/device/cuda_event.cuh"
 #include "common/device/cuda_session.hpp"
 #include "common/device/device_buffer.cuh"
-#include "common/device/gpu_probe.hpp"
+#include "common/device/gpu_driver.hpp"
 #if CONVLAB_EMULATED
 #include "common/emulation/include/convlab_emulation/activity.hpp"
 #else

@@ -23,7 +23,7 @@
 #include "common/custom_submission/build_custom_submission.hpp"
 #include "common/data/dataset.hpp"
 #include "common/device/device_session.hpp"
-#include "common/device/gpu_probe.hpp"
+#include "common/device/gpu_driver.hpp"
 #include "common/network/network.hpp"
 #include "common/program/arguments.hpp"
 #include "common/program/this_process.hpp"

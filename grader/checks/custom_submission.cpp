@@ -9,7 +9,7 @@
 #include "common/base/error.hpp"
 #include "common/base/printable.hpp"
 #include "common/base/whole_file.hpp"
-#include "common/device/gpu_probe.hpp"
+#include "common/device/gpu_driver.hpp"
 #include "grader/checks/build_mend.hpp"
 #include "grader/checks/findings/catalogue.hpp"
 #include "grader/submission/submission.hpp"

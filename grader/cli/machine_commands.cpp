@@ -13,7 +13,7 @@
 #include "common/base/error.hpp"
 #include "common/base/run_process.hpp"
 #include "common/data/dataset.hpp"
-#include "common/device/gpu_probe.hpp"
+#include "common/device/gpu_driver.hpp"
 #include "common/result/result.hpp"
 #include "common/timing/three_digits.hpp"
 #include "grader/cli/commands.hpp"

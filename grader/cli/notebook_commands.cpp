@@ -6,7 +6,7 @@
 
 #include "common/base/unknown_name.hpp"
 #include "common/base/whole_file.hpp"
-#include "common/device/gpu_probe.hpp"
+#include "common/device/gpu_driver.hpp"
 #include "common/result/result.hpp"
 #include "common/timing/three_digits.hpp"
 #include "grader/checks/result/check_history.hpp"
@@ -80,24 +80,8 @@ void print(const Prediction& slip) {
   std::cout << paragraph("  ", text) << paragraph("  because ", slip.reason);
 }
 
-ExitCode run_predict(const Options& asked_for) {
-  Options options = asked_for;
-  const CourseMilestone milestone = find_milestone(options.milestone);
-  options.stage = stage_of(milestone, options.stage);
-  Notebook notebook = read_notebook(milestone);
-  if (const auto known = notebook.predictions.find(options.stage);
-      known != notebook.predictions.end()) {
-    std::cout << "You predicted on " << known->second.made << ":\n";
-    print(known->second);
-    return ExitCode::kPassed;
-  }
-  const std::string measured = first_measured(milestone, options.stage);
-  if (!measured.empty() || notebook.explained.contains(options.stage)) {
-    throw Error(ExitCode::kFallsShort,
-                options.stage + " was measured already" +
-                    (measured.empty() ? "" : " on " + measured) +
-                    "; a prediction is made before. Predict the next stage.");
-  }
+// By questions, unless the options answer them.
+Prediction ask_prediction(const CourseMilestone& milestone, const Options& options) {
   std::vector<std::string> limiters(kLimiters.begin(), kLimiters.end());
   if (milestone.id == "m1") limiters = {"memory", "arithmetic", "latency"};
   const auto is_limit = [&](const std::string& text) {
@@ -138,6 +122,28 @@ ExitCode run_predict(const Options& asked_for) {
     slip.reason =
         asked("Why? In a sentence, with a number that you counted.", "--because", is_reasoned);
   }
+  return slip;
+}
+
+ExitCode run_predict(const Options& asked_for) {
+  Options options = asked_for;
+  const CourseMilestone milestone = find_milestone(options.milestone);
+  options.stage = stage_of(milestone, options.stage);
+  Notebook notebook = read_notebook(milestone);
+  if (const auto known = notebook.predictions.find(options.stage);
+      known != notebook.predictions.end()) {
+    std::cout << "You predicted on " << known->second.made << ":\n";
+    print(known->second);
+    return ExitCode::kPassed;
+  }
+  const std::string measured = first_measured(milestone, options.stage);
+  if (!measured.empty() || notebook.explained.contains(options.stage)) {
+    throw Error(ExitCode::kFallsShort,
+                options.stage + " was measured already" +
+                    (measured.empty() ? "" : " on " + measured) +
+                    "; a prediction is made before. Predict the next stage.");
+  }
+  const Prediction slip = ask_prediction(milestone, options);
   notebook.predictions[options.stage] = slip;
   write_notebook(milestone, notebook);
   print(slip);

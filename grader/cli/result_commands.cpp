@@ -11,7 +11,7 @@
 #include "common/base/text.hpp"
 #include "common/base/unknown_name.hpp"
 #include "common/base/whole_file.hpp"
-#include "common/device/gpu_probe.hpp"
+#include "common/device/gpu_driver.hpp"
 #include "common/network/preset.hpp"
 #include "common/program/arguments.hpp"
 #include "common/result/result.hpp"

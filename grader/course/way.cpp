@@ -7,7 +7,7 @@
 
 #include "common/base/run_process.hpp"
 #include "common/base/whole_file.hpp"
-#include "common/device/gpu_probe.hpp"
+#include "common/device/gpu_driver.hpp"
 #include "common/stage/stage.hpp"
 #include "grader/course/progress.hpp"
 #include "grader/report/terminal.hpp"

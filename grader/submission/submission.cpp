@@ -13,7 +13,7 @@
 #include "common/base/error.hpp"
 #include "common/base/printable.hpp"
 #include "common/data/dataset.hpp"
-#include "common/device/gpu_probe.hpp"
+#include "common/device/gpu_driver.hpp"
 #include "grader/submission/build_submission.hpp"
 #include "grader/submission/crash_line.hpp"
 

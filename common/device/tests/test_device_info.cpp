@@ -3,7 +3,7 @@
 #include "common/base/tests/support/message_of.hpp"
 #include "common/device/device_info.hpp"
 #include "common/device/device_session.hpp"
-#include "common/device/gpu_probe.hpp"
+#include "common/device/gpu_driver.hpp"
 
 using namespace convlab;
 

@@ -6,6 +6,7 @@
 
 #include "common/base/tests/support/catch.hpp"
 #include "common/base/tests/support/contains.hpp"
+#include "common/base/text.hpp"
 #include "common/base/whole_file.hpp"
 #include "common/result/result.hpp"
 #include "grader/checks/result/check_result.hpp"
@@ -75,6 +76,21 @@ TEST_CASE("grader: what somebody wrote into a student's files moves no cursor an
     const std::string page = read_text(entry.path());
     CHECK(page.find('\x1b') == std::string::npos);
     CHECK(page.find("<script>=1+1") == std::string::npos);
+  }
+}
+
+TEST_CASE("grader check: before anything is written it finds what the chapter of m1 shows") {
+  const SmallCourse course("plain_loops");
+  const std::filesystem::path own = course.build() / "bin" / "m1";
+  std::filesystem::remove(own);
+  std::filesystem::copy_file(std::filesystem::path(CONVLAB_BINARY_DIR) / "m1", own);
+  const std::string chapter = read_text(course.source().parent_path() / "README.md");
+  const std::string out = course.grader("check m1 --batches 1").out;
+  INFO(out);
+  const auto begin = out.find("  E-not-implemented");
+  REQUIRE(begin != std::string::npos);
+  for (const std::string& line : lines_of(out.substr(begin, out.find("\n\n", begin) - begin))) {
+    CHECK(contains(chapter, "\n  " + line + "\n"));
   }
 }
 

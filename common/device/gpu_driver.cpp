@@ -1,4 +1,4 @@
-#include "common/device/gpu_probe.hpp"
+#include "common/device/gpu_driver.hpp"
 
 #include <fcntl.h>
 #include <sys/wait.h>
