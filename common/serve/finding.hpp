@@ -46,9 +46,10 @@ struct Finding {
   Seen seen{};                        ///< where and what: numbers, and lines of the source
   std::string smallest{};   ///< the smallest case that fails: "B=1 M=2 …"; empty: unknown
   bool may_shrink = false;  ///< a smaller case may fail, too: the search did not come to its end
-  std::string alone{};      ///< the option that runs it alone: "--case 1,2,1,5,6,3,1"
-  std::string shapes{};     ///< at which shapes it fails: sentences, a line each
-  std::string picture{};    ///< the pixels of one window, expected and found: lines
+  std::optional<ConvShape> smallest_shape{};  ///< the same; not stored
+  std::string alone{};                    ///< the option that runs it alone: "--case 1,2,1,5,6,3,1"
+  std::string shapes{};                   ///< at which shapes it fails: sentences, a line each
+  std::string picture{};                  ///< the pixels of one window, expected and found: lines
   std::optional<WrongProduct> product{};  ///< an example; not stored
   bool is_proved = false;                 ///< a measured index or rounding explains it
   std::string cause{};                    ///< what it usually means

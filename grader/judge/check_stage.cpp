@@ -1,7 +1,6 @@
 #include "grader/judge/check_stage.hpp"
 
 #include <algorithm>
-#include <array>
 #include <cstdint>
 #include <iterator>
 #include <string>
@@ -10,7 +9,6 @@
 #include "common/base/whole_file.hpp"
 #include "common/device/device_info.hpp"
 #include "common/emulation/rewrite/source.hpp"
-#include "common/program/arguments.hpp"
 #include "common/serve/finding_texts.hpp"
 #include "common/stage/stage.hpp"
 #include "grader/checks/behaviour_check.hpp"
@@ -52,20 +50,16 @@ void add_mends(const CheckContext& context, const StageInfo& stage, const CasePl
   constexpr std::size_t kLongestFile = 40'000;
   const bool is_wanted = request.mend == MendSearch::kAlways ||
                          (request.mend == MendSearch::kUsual && request.milestone != "m4");
-  // No program ran, it may do something else than convolve, or its numbers are right.
-  static constexpr std::array kNever = {"compiler", "sandbox",   "not-begun", "library",
-                                        "phases",   "takes-all", "no-answer"};
-  const bool is_mendable =
-      is_wanted &&
-      (is_of_kind(found, "time") ||
-       std::ranges::none_of(kNever, [&](const char* kind) { return is_of_kind(found, kind); }));
   const auto& checked = context.checked.cases;
   const auto failed = std::find_if(checked.rbegin(), checked.rend(), [&](const CaseResult& each) {
     return each.stage == stage.id && each.verdict != Verdict::kPassed;
   });
   // Where all cases are right, a shape that was drawn is wrong, or nothing that a case would show.
   const bool is_drawn = failed == checked.rend();
-  if (!request.work.build_edited || !is_mendable || (is_drawn && found.alone.empty())) return;
+  if (!request.work.build_edited || !is_wanted || is_of_kind(found, "unmendable") ||
+      (is_drawn && !found.smallest_shape)) {
+    return;
+  }
   mend::Wrong wrong{.stage = stage,
                     .file = request.work.sources.front().filename(),
                     .text = read_text(request.work.sources.front()),
@@ -80,10 +74,9 @@ void add_mends(const CheckContext& context, const StageInfo& stage, const CasePl
     wrong.failing_case = failed->name;
     wrong.seed = failed->seed;
   }
-  if (!found.alone.empty()) {
-    const ConvShape smallest = parse_case(found.alone.substr(found.alone.find(' ') + 1));
-    if (is_drawn || smallest.multiply_adds() < failed->shape.multiply_adds())
-      wrong.failing = smallest;
+  if (const auto& smallest = found.smallest_shape;
+      smallest && (is_drawn || smallest->multiply_adds() < failed->shape.multiply_adds())) {
+    wrong.failing = *smallest;
   }
   if (wrong.text.size() > kLongestFile) return;
   context.observer.announce(stage.id + ": which small change makes it right");

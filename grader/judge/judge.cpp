@@ -82,6 +82,12 @@ bool may_be_luck(const Finding& found) {
   return !is_of_kind(found, "certain") && !is_of_kind(found, "explained") && !is_rounding;
 }
 
+// What a run found; where it has ended without a right output and says nothing, that.
+Found found_in(const Record& record) {
+  if (record.finding || record.end == RunEnd::kRight) return record.finding;
+  return no_answer(record.experiment, record.mode);
+}
+
 // Whether the emulated device may know more than what a GPU has found.
 bool asks_emulated(const Found& found) {
   return !found || !is(found, "certain") || is(found, "place-on-emulated");
@@ -96,7 +102,7 @@ bool is_limit(const Found& found) {
 // What a rehearsal says, without the limits of emulation and with a race as the cause of what it
 // causes.
 Found of_rehearsal(const Bench& bench) {
-  Found emulated = bench.rehearsal->finding;
+  Found emulated = found_in(*bench.rehearsal);
   const Found& found = bench.found;
   if (is(emulated, "compiler")) {
     if (!is(found, "uncompiled")) return std::nullopt;
@@ -149,7 +155,7 @@ Bench bench_of(const Evidence& evidence, const Demands& demands) {
   bench.guarded = evidence.find(Experiment::kQuickCases, Mode::kGuarded);
   if (bench.races == nullptr) return bench;
   bench.race = bench.races->race;
-  bench.unobserved = bench.races->finding;
+  bench.unobserved = found_in(*bench.races);
   if (!bench.on_gpu()) {
     if (bench.found && !(bench.race && bench.race->is_between_warps)) {
       bench.suspected = bench.found;

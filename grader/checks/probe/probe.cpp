@@ -247,6 +247,7 @@ std::optional<WrongProduct> add_failing_shapes(const WrongStage& wrong, Finding&
   const auto study = study_shapes(program, wrong.failing);
   if (!study) return std::nullopt;
   finding.smallest = to_string(study->smallest);
+  finding.smallest_shape = study->smallest;
   finding.may_shrink = study->may_shrink;
   finding.alone = "--case " + case_text(study->smallest);
   if (!study->rule.empty()) {

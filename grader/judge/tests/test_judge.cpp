@@ -43,6 +43,11 @@ class Checked {
                                  .race = with});
     return *this;
   }
+  /// A run that shows nothing.
+  Checked& silent(Experiment experiment, Mode mode) {
+    evidence_.records.push_back({.experiment = experiment, .mode = mode, .end = RunEnd::kNotBuilt});
+    return *this;
+  }
   Checked& rehearsed(const std::string& found) {
     return add(Experiment::kRehearsal, Mode::kEmulated, found);
   }
@@ -127,6 +132,10 @@ TEST_CASE("judge: only a right output ends an emulated or an observed run well, 
     CHECK(emulated("").observed(id).told() == id);
     CHECK(emulated("").observed(id).judged().runs.takes_all);
   }
+  CHECK(on_gpu("").silent(Experiment::kRehearsal, Mode::kEmulated).observed("").told() ==
+        "E-channel");
+  CHECK(on_gpu("").rehearsed("").silent(Experiment::kRaces, Mode::kObserved).told() == "E-channel");
+  CHECK(emulated("").silent(Experiment::kRaces, Mode::kObserved).told() == "E-channel");
 }
 
 TEST_CASE("judge: what only the emulated compiler refuses explains a fault, nothing else") {
