@@ -213,6 +213,11 @@ class Mender {
       const string name = word_at(error_.text, call + 22);
       replace(at_, name + "(", name + "(&");
     }
+    close_macro();
+  }
+
+  // A parenthesis is missing where a macro is used.
+  void close_macro() {
     if (const auto macro = error_.text.find("invoking macro \""); macro != string::npos) {
       const string name = word_at(error_.text, macro + 16);
       for (std::size_t i = 0; i < lines_.size(); ++i) {

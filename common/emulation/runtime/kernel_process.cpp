@@ -47,7 +47,7 @@ namespace convlab::emulation {
 namespace {
 
 bool is_copied = false;
-bool has_notes = false;  ///< kernels that ran apart have left some
+bool has_notes = false;        ///< kernels that ran apart have left some
 std::size_t stack_pieces = 0;  ///< that the last copy has taken (FiberPool)
 
 /// Whose turn it is. A page of its own: the host opens it while a kernel runs, and the copy closes
@@ -388,8 +388,7 @@ std::optional<EmulationReport> run_apart(const KernelCall& call) {
   last.words = std::move(words);
   if (report_bytes == 0) return std::nullopt;
   EmulationReport failure;
-  Parcel report(Parcel::Mode::kReads, room->report,
-                std::min(report_bytes, Messages::kReportBytes));
+  Parcel report(Parcel::Mode::kReads, room->report, std::min(report_bytes, Messages::kReportBytes));
   try {
     report.pass(failure);
   } catch (const std::length_error&) {

@@ -4,9 +4,7 @@
 #include <array>
 #include <bit>
 #include <deque>
-#include <map>
 #include <string_view>
-#include <tuple>
 #include <unordered_map>
 #include <utility>
 #include <vector>
@@ -19,20 +17,12 @@
 #include "common/emulation/runtime/kernel_process.hpp"
 #include "common/emulation/runtime/parcel.hpp"
 #include "common/emulation/runtime/report.hpp"
+#include "common/emulation/trace/access_totals.hpp"
 #include "common/emulation/trace/lane_pairing.hpp"
-#include "common/emulation/trace/note_lists.hpp"
 #include "common/emulation/trace/products.hpp"
 
 namespace convlab::emulation {
 namespace {
-
-/// A place, what is done there, and the kind of memory: a copy reads and writes at one place, and a
-/// pointer may be of one kind for some threads and of another for others.
-using Spot = std::uint64_t;
-constexpr unsigned kSpotBits = 4;
-Spot spot_of(Place place, Space space, bool writes) {
-  return Spot{place} << kSpotBits | static_cast<Spot>(space) << 1U | (writes ? 1U : 0U);
-}
 
 /// One spot of the program in the running block.
 struct SpotInBlock {
@@ -69,24 +59,9 @@ RunningBlock& running_block() {
   return block;
 }
 
-/// Everything that is counted.
-struct Counter {
-  CodeOrder code;
-  /// By kernel, spot and bytes, over all blocks.
-  std::map<std::tuple<std::string, Spot, std::size_t>, AccessNote> totals;
-  std::map<std::pair<const char*, std::uint64_t>, ProductNote> products;  ///< on tensor cores
-  std::vector<Product> places_of_products{Product{}};  ///< by number; the first one is none
-  std::vector<std::int32_t> product_at;                ///< by place: its number; -1: not known yet
-  std::map<std::pair<std::string, std::size_t>, ProductCount> made;  ///< by kernel and number
-  std::map<std::pair<const char*, std::uint64_t>, BarrierNote> met;
-  BarrierNeeds needs;
-  AccessNotes sums;                                 ///< what has no line
-  std::map<std::string, std::int64_t> local_loads;  ///< by kernel
-};
-
 /// Everything that is counted and the running block, for one event.
 struct Event {
-  Counter& all = only<Counter>();
+  Totals& all = only<Totals>();
   RunningBlock& block = running_block();
 };
 
@@ -103,7 +78,7 @@ void add_request(AccessNote& note, Parts parts, int lanes) {
   ++note.requests;
 }
 
-AccessNote& total_of(Counter& all, const RunningBlock& block, const SpotInBlock& here,
+AccessNote& total_of(Totals& all, const RunningBlock& block, const SpotInBlock& here,
                      std::size_t bytes) {
   AccessNote& note = all.totals[{block.kernel, here.spot, bytes}];
   if (note.bytes == 0 && bytes != here.bytes) {
@@ -115,7 +90,7 @@ AccessNote& total_of(Counter& all, const RunningBlock& block, const SpotInBlock&
 }
 
 // Adds to the totals what the lanes of a warp did together.
-void end_warp(Counter& all, RunningBlock& block, std::size_t warp) {
+void end_warp(Totals& all, RunningBlock& block, std::size_t warp) {
   const std::size_t begin = warp * kWarpSize;
   const std::size_t end = std::min(begin + kWarpSize, block.events.size());
   const auto count = [&](const SpotInBlock& here, const Request& request, std::size_t bytes) {
@@ -151,7 +126,7 @@ void end_warp(Counter& all, RunningBlock& block, std::size_t warp) {
   for (std::size_t thread = begin; thread < end; ++thread) block.events[thread].clear();
 }
 
-void end_all_warps(Counter& all, RunningBlock& block) {
+void end_all_warps(Totals& all, RunningBlock& block) {
   for (std::size_t warp = 0; warp * kWarpSize < block.events.size(); ++warp)
     end_warp(all, block, warp);
 }
@@ -161,7 +136,7 @@ bool has_ended(std::size_t warp) {
 }
 
 // The running thread adds something. A warp whose threads are over needs no memory any more.
-void add_event(Counter& all, RunningBlock& block, std::size_t thread, const LaneEvent& event) {
+void add_event(Totals& all, RunningBlock& block, std::size_t thread, const LaneEvent& event) {
   const std::size_t warp = thread / kWarpSize;
   if (warp != block.warp) {
     if (has_ended(block.warp)) end_warp(all, block, block.warp);
@@ -170,7 +145,7 @@ void add_event(Counter& all, RunningBlock& block, std::size_t thread, const Lane
   block.events[thread].push_back(event);
 }
 
-SpotInBlock& spot_at(Counter& all, RunningBlock& block, Spot spot, Space space, const void* address,
+SpotInBlock& spot_at(Totals& all, RunningBlock& block, Spot spot, Space space, const void* address,
                      std::size_t bytes, bool atomic) {
   SpotInBlock*& known = block.latest[(spot ^ spot >> kSpotBits) % block.latest.size()];
   if (known != nullptr && known->spot == spot) return *known;
@@ -201,7 +176,7 @@ SpotInBlock& spot_at(Counter& all, RunningBlock& block, Spot spot, Space space, 
 
 // The number of what threads multiply that come there; 0 for nothing.
 // @param known  null: what the machine code there says
-std::int32_t product_at(Counter& all, const void* caller, const Product* known) {
+std::int32_t product_at(Totals& all, const void* caller, const Product* known) {
   const Place place = place_of_access(caller);
   if (place >= all.product_at.size()) all.product_at.resize(place + 1, -1);
   if (all.product_at[place] >= 0) return all.product_at[place];
@@ -242,7 +217,7 @@ class AccessCounter final : public AccessObserver {
  public:
   [[nodiscard]] bool runs_apart() const override { return true; }
   void pass_notes(Parcel& parcel) override {
-    Counter& all = only<Counter>();
+    Totals& all = only<Totals>();
     pass_places(parcel);
     parcel.pass(all.totals, all.products, all.places_of_products, all.product_at, all.made, all.met,
                 all.needs, all.sums, all.local_loads);
@@ -329,7 +304,7 @@ class AccessCounter final : public AccessObserver {
   }
 
   void begin_copy(void* to, const void* from, std::size_t bytes, const CallSite& site) override {
-    if (from != nullptr) only<Counter>().sums.async_bytes += static_cast<std::int64_t>(bytes);
+    if (from != nullptr) only<Totals>().sums.async_bytes += static_cast<std::int64_t>(bytes);
     AccessObserver::begin_copy(to, from, bytes, site);
   }
 
@@ -351,7 +326,7 @@ class AccessCounter final : public AccessObserver {
   }
 
   bool multiply_in_warp(long long multiply_adds, const CallSite& site) override {
-    Counter& all = only<Counter>();
+    Totals& all = only<Totals>();
     ProductNote& note = all.products[{site.file, site.position()}];
     if (note.line == 0) {
       note.kernel = BlockRunner::current()->call().name;
@@ -378,7 +353,7 @@ class AccessCounter final : public AccessObserver {
 
   void met_in_warp(unsigned first_rank, const WarpOperation& operation, std::uint32_t lanes,
                    const CallSite& site) override {
-    Counter& all = only<Counter>();
+    Totals& all = only<Totals>();
     const std::string_view name(operation.name);
     if (name.starts_with("__shfl")) all.sums.shuffles += std::popcount(lanes);
     if (name.starts_with("mma.")) all.products[{site.file, site.position()}].kind = "tensor-ptx";
@@ -417,76 +392,6 @@ class AccessCounter final : public AccessObserver {
   }
 };
 
-void take_accesses(const Counter& all, AccessNotes& notes) {
-  for (const auto& [which, total] : all.totals) {
-    if (total.requests == 0) continue;
-    const ReportPlace& source = source_of(static_cast<Place>(std::get<1>(which) >> kSpotBits));
-    AccessNote note = total;
-    note.file = name_of(source.file);
-    note.line = static_cast<int>(source.line);
-    add(notes.accesses, note);
-  }
-  for (const auto& [kernel, loads] : all.local_loads) {
-    // Neighbouring lanes find the same variable in neighbouring words.
-    constexpr std::int64_t kWordsOfSector = 8;
-    add(notes.accesses, AccessNote{.kernel = kernel,
-                                   .space = "local",
-                                   .bytes = 4,
-                                   .requests = (loads + kWarpSize - 1) / kWarpSize,
-                                   .lanes = loads,
-                                   .parts = (loads + kWordsOfSector - 1) / kWordsOfSector});
-  }
-}
-
-void take_products(const Counter& all, AccessNotes& notes) {
-  for (const auto& [call, product] : all.products) notes.products.push_back(product);
-  std::map<std::string, Products> by_kernel;
-  for (const auto& [which, count] : all.made)
-    by_kernel[which.first].add(all.places_of_products[which.second], count.threads);
-  for (const auto& [which, count] : all.made) {
-    const Product& product = all.places_of_products[which.second];
-    const ReportPlace& source = source_of(product.place);
-    const auto add_kind = [&](const char* kind, double numbers) {
-      if (numbers == 0.0) return;
-      const double at_once = kind == std::string_view("half2") ? 2.0 : 1.0;
-      const auto times = [&](double count_of) { return static_cast<std::int64_t>(count_of); };
-      add(notes.products,
-          {.kernel = which.first,
-           .file = name_of(source.file),
-           .line = static_cast<int>(source.line),
-           .kind = kind,
-           .multiply_adds = times(static_cast<double>(count.threads) * numbers),
-           .warp_operations = times(static_cast<double>(count.warps) * numbers / at_once)});
-    };
-    add_kind(product.kind, product.numbers);
-    const Products& of_kernel = by_kernel[which.first];
-    if (product.doubles > 0)
-      add_kind("double", product.doubles * static_cast<double>(of_kernel.own_doubles()) /
-                             static_cast<double>(of_kernel.doubles));
-  }
-}
-
-void take_barriers(const Counter& all, AccessNotes& notes) {
-  for (const auto& [site, barrier] : all.met) notes.barriers.push_back(barrier);
-  for (const auto& [key, count] : all.needs) {
-    const Need& need = key;  // clang 14 captures no structured binding
-    add(notes.barriers,
-        {.kernel = count.kernel,
-         .file = name_of(need.barrier.file),
-         .line = static_cast<int>(need.barrier.line),
-         .variable = count.variable,
-         .before = static_cast<int>(source_of(need.before).line),
-         .before_writes = need.before_writes,
-         .behind = static_cast<int>(source_of(need.behind).line),
-         .behind_writes = std::ranges::any_of(all.totals,
-                                              [&](const auto& total) {
-                                                return std::get<1>(total.first) ==
-                                                       spot_of(need.behind, Space::kShared, true);
-                                              }),
-         .elements = count.pairs});
-  }
-}
-
 }  // namespace
 
 void count_requests() {
@@ -497,19 +402,7 @@ void count_requests() {
 
 AccessNotes take_counts() {
   fetch_notes();
-  Counter& all = only<Counter>();
-  AccessNotes notes = std::exchange(all.sums, {});
-  take_accesses(all, notes);
-  take_products(all, notes);
-  take_barriers(all, notes);
-  shorten(notes);
-  all.totals.clear();
-  all.local_loads.clear();
-  all.products.clear();
-  all.made.clear();
-  all.met.clear();
-  all.needs.clear();
-  return notes;
+  return take_notes(only<Totals>());
 }
 
 }  // namespace convlab::emulation

@@ -72,6 +72,9 @@ class EditableFile {
   [[nodiscard]] std::string text_with(const Edit& edit) const;
   void exchange_with_next(std::size_t site);
   void add_everywhere();
+  struct Pair;
+  [[nodiscard]] std::vector<Pair> pairs() const;
+  void add_twin(const Pair& pair, const Edit& single);
   void add_twins();
   void add_copies();
   void add_copy(const CopyChange& change);
@@ -83,6 +86,8 @@ class EditableFile {
   [[nodiscard]] bool knows_all_of(const Site& site, std::size_t place) const;
   [[nodiscard]] bool knows_names_in(const std::string& text, std::size_t site) const;
   [[nodiscard]] bool shares_memory(const Site& site) const;
+  void add_used(const Site& site, Names& names) const;
+  void add_declared(const Site& site, Names& names) const;
   [[nodiscard]] Names names_at(const Site& site) const;
   [[nodiscard]] std::size_t middle_of(const Site& site) const;
   [[nodiscard]] std::set<std::string> products_at(const Site& site,

@@ -10,34 +10,55 @@
 
 namespace convlab::grader::mend {
 
-Names EditableFile::names_at(const Site& site) const {
-  Names names;
-  const auto is_known = [&](const Variable& each) {
-    return each.begin < site.begin && site.begin < each.end;
-  };
+namespace {
+
+// What stands beside a member in its structure: threadIdx.y beside threadIdx.x.
+void add_members_like(const std::string& root, const std::string& member,
+                      std::set<std::string>& values) {
+  static const std::array<std::vector<std::string>, 2> members = {
+      {{"batch", "out_channels", "in_channels", "height", "width", "kernel", "stride",
+        "out_height()", "out_width()"},
+       {"input_size()", "weights_size()", "output_size()", "input_image_size()",
+        "output_image_size()"}}};
+  if (root.ends_with("Idx") || root.ends_with("Dim")) {
+    for (const char* axis : {".x", ".y"}) values.insert(root + axis);
+    const std::string kind = root.substr(root.size() - 3);
+    for (const char* of : {"thread", "block", "grid"}) {
+      const bool exists = of[0] != (kind == "Idx" ? 'g' : 't');
+      if (exists) values.insert(of + kind + "." + member);
+    }
+  }
+  for (const auto& alike : members) {
+    if (std::ranges::find(alike, member) == alike.end()) continue;
+    for (const std::string& other : alike) values.insert(root + "." + other);
+  }
+}
+
+bool is_known_at(const Site& site, const Variable& each) {
+  return each.begin < site.begin && site.begin < each.end;
+}
+
+}  // namespace
+
+// What the statements of its function use.
+void EditableFile::add_used(const Site& site, Names& names) const {
   const std::size_t end = source_.partner(site.function);
   // A variable of another scope has no value here; a name that no function declares has.
   const auto has_value = [&](const std::string& root) {
     bool is_declared = false;
     for (const Variable& each : outline_.variables) {
       if (each.name != root) continue;
-      if (is_known(each)) return true;
+      if (is_known_at(site, each)) return true;
       is_declared |= each.begin >= site.function && each.begin < end;
     }
     return !is_declared;
   };
-  static const std::array<std::vector<std::string>, 2> members = {
-      {{"batch", "out_channels", "in_channels", "height", "width", "kernel", "stride",
-        "out_height()", "out_width()"},
-       {"input_size()", "weights_size()", "output_size()", "input_image_size()",
-        "output_image_size()"}}};
-  std::set<std::string>& structures = names.structures;
   for (const Site& each : outline_.sites) {
     if (each.function != site.function) continue;
     for (const Atom& atom : atoms_in(source_, each.begin, each.end)) {
       const std::string root(source_[atom.begin].text);
       if (atom.is_number || !has_value(root)) continue;
-      if (atom.end > atom.begin + 1) structures.insert(root);
+      if (atom.end > atom.begin + 1) names.structures.insert(root);
       const std::string text = source_.text(atom.begin, atom.end);
       if (text.starts_with("cuda")) {  // the direction of a copy
         names.typed["cuda"].insert(text);
@@ -49,22 +70,14 @@ Names EditableFile::names_at(const Site& site) const {
        : type != types_.end() ? names.typed[type->second]
                               : names.values)
           .insert(text);
-      if (atom.end < atom.begin + 3 || !source_.is(atom.begin + 1, ".")) continue;
-      const std::string member = source_.text(atom.begin + 2, atom.end);
-      if (root.ends_with("Idx") || root.ends_with("Dim")) {
-        for (const char* axis : {".x", ".y"}) names.values.insert(root + axis);
-        const std::string kind = root.substr(root.size() - 3);
-        for (const char* of : {"thread", "block", "grid"}) {
-          const bool exists = of[0] != (kind == "Idx" ? 'g' : 't');
-          if (exists) names.values.insert(of + kind + "." + member);
-        }
-      }
-      for (const auto& alike : members) {
-        if (std::ranges::find(alike, member) == alike.end()) continue;
-        for (const std::string& other : alike) names.values.insert(root + "." + other);
-      }
+      if (atom.end >= atom.begin + 3 && source_.is(atom.begin + 1, "."))
+        add_members_like(root, source_.text(atom.begin + 2, atom.end), names.values);
     }
   }
+}
+
+// The variables of its scopes.
+void EditableFile::add_declared(const Site& site, Names& names) const {
   // What writes a macro is read where it is used: the values of whole functions are known there.
   if (site.form == Site::Form::kMacro) {
     const std::string_view macro = source_[site.function - 1].text;
@@ -77,18 +90,24 @@ Names EditableFile::names_at(const Site& site) const {
     }
   }
   for (const Variable& each : outline_.variables) {
-    if (!is_known(each)) continue;
+    if (!is_known_at(site, each)) continue;
     const auto type = types_.find(each.name);
     (type != types_.end() ? names.typed[type->second] : names.values).insert(each.name);
-    const bool is_number = type == types_.end() && !structures.contains(each.name);
+    const bool is_number = type == types_.end() && !names.structures.contains(each.name);
     if (is_number && !each.is_constant && !each.is_floating) names.assignable.insert(each.name);
   }
   for (const Variable& each : outline_.variables) {
-    if (!is_known(each)) continue;
+    if (!is_known_at(site, each)) continue;
     names.values.erase(each.alias);
     if (each.is_floating) names.values.erase(each.name);
     if (each.is_counter && names.values.contains(each.name)) names.counters.insert(each.name);
   }
+}
+
+Names EditableFile::names_at(const Site& site) const {
+  Names names;
+  add_used(site, names);
+  add_declared(site, names);
   if (site.form == Site::Form::kStep && !source_.has(site.begin, site.end, {"="})) {
     std::erase_if(names.counters,
                   [&](const auto& each) { return !names.assignable.contains(each); });
@@ -98,7 +117,7 @@ Names EditableFile::names_at(const Site& site) const {
     if (each.find("Idx.") != std::string::npos) names.counters.insert(each);
   }
   for (const std::string& each : names.arrays) names.values.erase(each);
-  for (const std::string& each : structures) names.values.erase(each);
+  for (const std::string& each : names.structures) names.values.erase(each);
   // Bytes, where the host asks for memory.
   names.is_of_host = !source_.in_device_code(site.begin);
   const bool asks_for_bytes =

@@ -64,28 +64,22 @@ void EditableFile::exchange_with_next(std::size_t s) {
                     .choices = {{s, add(s, other)}, {s + 1, add(s + 1, own)}}});
 }
 
-// What is written twice, for rows and for columns, is often wrong twice: the change of one part is
-// made in the other, too.
-void EditableFile::add_twins() {
-  struct Pair {
-    std::size_t first, second;  // sites; the same: its two halves
-    Twins twins;
-  };
+struct EditableFile::Pair {
+  std::size_t first, second;  // sites; the same: its two halves
+  Twins twins;
+};
+
+// What is written twice.
+std::vector<EditableFile::Pair> EditableFile::pairs() const {
   constexpr std::size_t kFar = 12;  // sites
   std::vector<Pair> pairs;
-  std::map<std::size_t, Twins> of_function;
-  const auto add_pair = [&](std::size_t first, std::size_t second, Twins twins) {
-    Twins& all = of_function[outline_.sites[first].function];
-    all.insert(twins.begin(), twins.end());
-    pairs.push_back({first, second, std::move(twins)});
-  };
   for (std::size_t s = 0; s < outline_.sites.size(); ++s) {
     const Site& site = outline_.sites[s];
     const std::size_t count = site.end - site.begin;
     if (count < 3) continue;
     if (const std::size_t middle = middle_of(site); middle != 0) {
       if (auto twins = twins_of(source_, site.begin, middle + 2, middle - site.begin))
-        add_pair(s, s, std::move(*twins));
+        pairs.push_back({s, s, std::move(*twins)});
     }
     for (std::size_t t = s + 1; t < outline_.sites.size(); ++t) {
       const Site& other = outline_.sites[t];
@@ -104,15 +98,56 @@ void EditableFile::add_twins() {
       // The names that these values get.
       if (source_.is(site.begin - 1, "=") && source_.is(other.begin - 1, "="))
         twins->merge(twins_of(source_, site.begin - 2, other.begin - 2, 1).value_or(Twins()));
-      add_pair(s, t, std::move(*twins));
+      pairs.push_back({s, t, std::move(*twins)});
     }
+  }
+  return pairs;
+}
+
+// The edit of a pair's first part, made in both.
+void EditableFile::add_twin(const Pair& pair, const Edit& single) {
+  const std::string text = alternatives_[pair.first][single.choices.front().second - 1].text;
+  Edit both = single;
+  if (pair.first != pair.second) {
+    if (!knows_names_in(renamed(text, pair.twins), pair.second)) return;
+    const std::size_t alternative = add(pair.second, renamed(text, pair.twins));
+    if (alternative == 0) return;
+    both.choices.emplace_back(pair.second, alternative);
+    const Site& other = outline_.sites[pair.second];
+    both.before += "\n" + tidy(source_.text(other.begin, other.end));
+    both.after += "\n" + tidy(renamed(text, pair.twins));
+    both.lines.insert(source_[outline_.sites[pair.second].begin].line);
+  } else {
+    const Site& site = outline_.sites[pair.first];
+    const std::size_t middle = middle_of(site);
+    const std::string rest = source_.text(middle, site.end);
+    if (!text.ends_with(rest)) return;  // the second half has changed
+    const std::string half = text.substr(0, text.size() - rest.size());
+    const std::string all =
+        half + source_.text(middle, middle + 2) + " " + renamed(half, pair.twins);
+    const bool is_known = knows_names_in(all, pair.first);
+    const std::size_t alternative = is_known ? add(pair.first, all) : 0;
+    if (alternative == 0) return;
+    both.choices = {{pair.first, alternative}};
+    both.after = tidy(all);
+  }
+  edits_.push_back(std::move(both));
+}
+
+// What is written twice, for rows and for columns, is often wrong twice: the change of one part is
+// made in the other, too.
+void EditableFile::add_twins() {
+  std::vector<Pair> all = pairs();
+  std::map<std::size_t, Twins> of_function;
+  for (const Pair& pair : all) {
+    of_function[outline_.sites[pair.first].function].insert(pair.twins.begin(), pair.twins.end());
   }
   const Twins of_shapes = {{"height", "width"},
                            {"width", "height"},
                            {"out_height", "out_width"},
                            {"out_width", "out_height"}};
   const std::vector<Edit> singles = edits_;
-  for (Pair& pair : pairs) {
+  for (Pair& pair : all) {
     // What both parts have in common stays; what a change adds may have its twin elsewhere.
     const Site& own = outline_.sites[pair.first];
     for (std::size_t i = own.begin; i < own.end; ++i) {
@@ -122,32 +157,7 @@ void EditableFile::add_twins() {
     pair.twins.merge(Twins(of_shapes));
     for (const Edit& single : singles) {
       if (single.choices.size() != 1 || single.choices.front().first != pair.first) continue;
-      const std::string text = alternatives_[pair.first][single.choices.front().second - 1].text;
-      Edit both = single;
-      if (pair.first != pair.second) {
-        if (!knows_names_in(renamed(text, pair.twins), pair.second)) continue;
-        const std::size_t alternative = add(pair.second, renamed(text, pair.twins));
-        if (alternative == 0) continue;
-        both.choices.emplace_back(pair.second, alternative);
-        const Site& other = outline_.sites[pair.second];
-        both.before += "\n" + tidy(source_.text(other.begin, other.end));
-        both.after += "\n" + tidy(renamed(text, pair.twins));
-        both.lines.insert(source_[outline_.sites[pair.second].begin].line);
-      } else {
-        const Site& site = outline_.sites[pair.first];
-        const std::size_t middle = middle_of(site);
-        const std::string rest = source_.text(middle, site.end);
-        if (!text.ends_with(rest)) continue;  // the second half has changed
-        const std::string half = text.substr(0, text.size() - rest.size());
-        const std::string all =
-            half + source_.text(middle, middle + 2) + " " + renamed(half, pair.twins);
-        const bool is_known = knows_names_in(all, pair.first);
-        const std::size_t alternative = is_known ? add(pair.first, all) : 0;
-        if (alternative == 0) continue;
-        both.choices = {{pair.first, alternative}};
-        both.after = tidy(all);
-      }
-      edits_.push_back(std::move(both));
+      add_twin(pair, single);
     }
   }
 }

@@ -98,6 +98,16 @@ bool give(const std::vector<Counts>& counts, const DenseRun& run) {
   return true;
 }
 
+// The first product that does not count once.
+void show_wrong(Explanation& fact, const LabelledTerms& terms, const Counted& own) {
+  const auto wrong = std::ranges::find_if(own.factors, [](double each) { return each != 1.0; });
+  if (wrong == own.factors.end()) return;
+  const ConvShape& s = terms.shape;
+  const Label& at = own.labels[static_cast<std::size_t>(wrong - own.factors.begin())];
+  show_example(fact, terms,
+               {at, {output_index(s, at), input_index(s, at), weight_index(s, at), *wrong}});
+}
+
 }  // namespace
 
 std::optional<Explanation> find_counts(const std::vector<LabelledTerms>& all) {
@@ -158,12 +168,7 @@ std::optional<Explanation> find_counts(const std::vector<LabelledTerms>& all) {
   fact.cause = "At these sizes " + cause + ".";
   if (has_rules) fact.counts_give = [counts](const DenseRun& run) { return give(counts, run); };
   if (is_of_kind(fact, "counts")) fact.next = told("E-terms/counts").next;
-  const auto wrong = std::ranges::find_if(first.factors, [](double each) { return each != 1.0; });
-  if (wrong == first.factors.end()) return fact;
-  const ConvShape& s = shapes.front();
-  const Label& at = first.labels[static_cast<std::size_t>(wrong - first.factors.begin())];
-  show_example(fact, all.front(),
-               {at, {output_index(s, at), input_index(s, at), weight_index(s, at), *wrong}});
+  show_wrong(fact, all.front(), first);
   return fact;
 }
 

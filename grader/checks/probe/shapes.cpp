@@ -283,6 +283,19 @@ bool holds_for_large(Tried& tried, const Program& program, const Rule& rule) {
   });
 }
 
+// Whether no shape fails whose stride is 1, of enough that were tried.
+bool needs_stride(const Tried& tried) {
+  constexpr int kEnough = 10;
+  int without_stride = 0;
+  bool fails_without = false;
+  for (std::size_t i = 0; i < tried.shapes().size(); ++i) {
+    if (tried.shapes()[i].stride > 1) continue;
+    ++without_stride;
+    fails_without |= tried.failed()[i];
+  }
+  return !fails_without && without_stride >= kEnough;
+}
+
 }  // namespace
 
 std::optional<ShapeStudy> study_shapes(Program& program, const ConvShape& failing) {
@@ -335,15 +348,7 @@ std::optional<ShapeStudy> study_shapes(Program& program, const ConvShape& failin
       break;
     }
   }
-  constexpr int kEnough = 10;
-  int without_stride = 0;
-  bool fails_without = false;
-  for (std::size_t i = 0; i < tried.shapes().size(); ++i) {
-    if (tried.shapes()[i].stride > 1) continue;
-    ++without_stride;
-    fails_without |= tried.failed()[i];
-  }
-  study.needs_stride = !fails_without && without_stride >= kEnough;
+  study.needs_stride = needs_stride(tried);
   return study;
 }
 

@@ -9,6 +9,7 @@
 #include "common/emulation/include/convlab_emulation/activity.hpp"
 #include "common/emulation/include/convlab_emulation/runtime_api.hpp"
 #include "common/emulation/runtime/copy.hpp"
+#include "common/emulation/runtime/device_memory.hpp"
 #include "common/emulation/runtime/settings.hpp"
 #include "common/emulation/runtime/stream.hpp"
 
