@@ -204,47 +204,28 @@ void add_folders_above(const std::string& path, std::vector<Step>& steps) {
   }
 }
 
-/// The steps that show files.
-class ShownFiles {
- public:
-  ShownFiles(const SandboxPolicy& policy, const fs::path& program) {
-    std::vector<std::string> paths;
-    for (const fs::path& path : visible_files(policy, program)) {
-      paths.push_back(path.lexically_normal());
-    }
-    // Folders come before their contents, so that contents are found to exist already.
-    std::ranges::sort(paths, {}, &std::string::size);
-    for (const std::string& path : paths) add(path);
+// The steps that show a file. Links stay links; their targets have rules of their own or lie below
+// one: /lib is usr/lib.
+void add_shown(const std::string& path, std::vector<Step>& steps) {
+  const auto shows = [&](const Step& step) {
+    return step.kind != Step::kMakeFolder && is_inside(kPlace + path, step.target);
+  };
+  std::error_code failed;
+  const fs::file_status status = fs::symlink_status(path, failed);
+  if (failed || std::ranges::any_of(steps, shows)) return;
+  add_folders_above(path, steps);
+  if (fs::is_symlink(status)) {
+    const fs::path target = fs::read_symlink(path, failed);
+    if (failed) return;
+    steps.push_back({Step::kLink, target.string(), kPlace + path});
+    return add_shown((fs::path(path).parent_path() / target).lexically_normal(), steps);
   }
-
-  [[nodiscard]] const std::vector<Step>& steps() const { return steps_; }
-
- private:
-  // Links stay links; their targets have rules of their own or lie below one: /lib is usr/lib.
-  void add(const std::string& path) {
-    const auto shows = [&](const Step& step) {
-      return step.kind != Step::kMakeFolder && is_inside(kPlace + path, step.target);
-    };
-    std::error_code failed;
-    const fs::file_status status = fs::symlink_status(path, failed);
-    if (failed || std::ranges::any_of(steps_, shows)) return;
-    add_folders_above(path, steps_);
-    if (fs::is_symlink(status)) {
-      const fs::path target = fs::read_symlink(path, failed);
-      if (failed) return;
-      steps_.push_back({Step::kLink, target.string(), kPlace + path});
-      return add((fs::path(path).parent_path() / target).lexically_normal());
-    }
-    steps_.push_back(
-        {fs::is_directory(status) ? Step::kShowFolder : Step::kShowFile, path, kPlace + path});
-  }
-
-  std::vector<Step> steps_;
-};
+  steps.push_back(
+      {fs::is_directory(status) ? Step::kShowFolder : Step::kShowFile, path, kPlace + path});
+}
 
 // A check starts the same program many times, and looks up two hundred files for it once.
 std::vector<Step> shown_files(const SandboxPolicy& policy, const fs::path& program) {
-  if (policy.kind == SandboxKind::kCompiler) return ShownFiles(policy, program).steps();
   const char* const more = std::getenv("CONVLAB_ISOLATION_READABLE");
   static std::mutex mutex;
   static std::map<std::tuple<SandboxKind, fs::path, fs::path, std::vector<fs::path>, std::string>,
@@ -252,7 +233,16 @@ std::vector<Step> shown_files(const SandboxPolicy& policy, const fs::path& progr
       known;
   const std::lock_guard lock(mutex);
   auto& steps = known[{policy.kind, program, policy.secret, policy.readable, more ? more : ""}];
-  if (steps.empty()) steps = ShownFiles(policy, program).steps();
+  // A compiler writes files.
+  if (policy.kind == SandboxKind::kCompiler) steps.clear();
+  if (!steps.empty()) return steps;
+  std::vector<std::string> paths;
+  for (const fs::path& path : visible_files(policy, program)) {
+    paths.push_back(path.lexically_normal());
+  }
+  // Folders come before their contents, so that contents are found to exist already.
+  std::ranges::sort(paths, {}, &std::string::size);
+  for (const std::string& path : paths) add_shown(path, steps);
   return steps;
 }
 
