@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdlib>
 #include <limits>
 #include <random>
 #include <set>
@@ -21,17 +22,20 @@ namespace {
 /// What small convolutions show.
 class Looks {
  public:
-  Looks(const GradeRequest& request, Submission& submission, const StageInfo& stage,
-        const ConvShape& shape)
-      : request_(request), submission_(submission), stage_(stage), shape_(shape) {}
+  Looks(const GradeRequest& request, Submission& submission, const StageInfo& stage, int batch)
+      : request_(request), submission_(submission), stage_(stage), batch_(batch) {}
 
   RuleFacts facts(const std::vector<std::string>& rules) {
     const auto asks_for = [&](const char* rule) { return std::ranges::count(rules, rule) > 0; };
     RuleFacts facts{.precision = stage_.precision};
-    if (asks_for("kernels-in-convolve")) look_at_phases(facts);
-    if (asks_for("one-stream")) look_at_streams(facts);
+    // A file may treat the layers differently.
+    for (const ConvShape& layer : load_preset(request_.network).conv_shapes(batch_)) {
+      shape_ = layer;
+      if (asks_for("kernels-in-convolve")) look_at_phases(facts);
+      if (asks_for("one-stream")) look_at_streams(facts);
+      if (asks_for("matmul")) look_at_matmul(facts);
+    }
     if (asks_for("tiled-product") || asks_for("unrolling")) look_at_products(facts);
-    if (asks_for("matmul")) look_at_matmul(facts);
     return facts;
   }
 
@@ -45,13 +49,15 @@ class Looks {
   void look_at_phases(RuleFacts& facts) {
     arrays(submission_);
     const Call call = submission_.run_phases(stage_.id, [] {});
-    if (!call.failure) facts.phases = call.kernels;
+    if (call.failure) return;
+    facts.phases.prolog = std::max(facts.phases.prolog, call.kernels.prolog);
+    facts.phases.epilog = std::max(facts.phases.epilog, call.kernels.epilog);
   }
 
   void look_at_streams(RuleFacts& facts) {
     arrays(submission_);
     const Call call = submission_.run(stage_.id);
-    if (!call.failure) facts.streams = call.notes.streams.size();
+    if (!call.failure) facts.streams = std::max(facts.streams, call.notes.streams.size());
   }
 
   // Of each convolution of the network, which may have a kernel of its own.
@@ -80,7 +86,7 @@ class Looks {
     const Call call = submission_.run(stage_.id);
     std::vector<float> doubled(given.weights, given.weights + shape_.weights_size());
     for (float& weight : doubled) weight *= 2.0F;
-    facts.calls_matmul =
+    facts.calls_matmul &=
         call.failure || oracle::compare(shape_, given.input, doubled.data(), given.output,
                                         oracle::Tolerance::of(stage_.precision, shape_))
                             .passed(shape_);
@@ -90,7 +96,8 @@ class Looks {
   const GradeRequest& request_;
   Submission& submission_;
   const StageInfo& stage_;
-  ConvShape shape_;
+  int batch_;
+  ConvShape shape_{};
 };
 
 // A plain kernel has 1; half of that is what an unrolled matrix and its product need for a tile of
@@ -209,13 +216,13 @@ std::optional<Finding> overflow_at(int batch, const GradeRequest& request, Submi
 }
 
 std::optional<Finding> broken_rules(const GradeRequest& request, Submission& submission,
-                                    const StageInfo& stage, const ConvShape& shape) {
+                                    const StageInfo& stage, int batch) {
   const std::vector<std::string> rules = rules_to_keep(request);
   std::optional<Submission> rehearsal;
   if (rules.empty()) return std::nullopt;
   Submission* const emulated = emulated_of(request, submission, rehearsal);
   if (emulated == nullptr) return std::nullopt;
-  return broken_by(Looks(request, *emulated, stage, shape).facts(rules), rules);
+  return broken_by(Looks(request, *emulated, stage, batch).facts(rules), rules);
 }
 
 std::optional<Finding> broken_by(const RuleFacts& facts, const std::vector<std::string>& rules) {
@@ -226,6 +233,19 @@ std::optional<Finding> broken_by(const RuleFacts& facts, const std::vector<std::
   }
   if (seen.empty()) return std::nullopt;
   return finding("E-course-rule", seen);
+}
+
+std::string why_not_ranked(const Result& result, Device device) {
+  if (result.verdict != Verdict::kPassed)
+    return "only right results that keep its rules are ranked.";
+  // A class of less precision may have another count and be right.
+  const auto is_exact = [](const RunResult& run) {
+    const AccuracyResult seen = run.accuracy.value_or(AccuracyResult{});
+    return std::abs(seen.correct - seen.expected.value_or(seen.correct)) <= seen.undecided;
+  };
+  if (!std::ranges::all_of(result.runs, is_exact))
+    return "only files with exactly the basic kernel's accuracy are ranked.";
+  return device == Device::kGpu ? "" : "only times of a GPU are ranked.";
 }
 
 }  // namespace convlab::grader

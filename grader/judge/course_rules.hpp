@@ -34,10 +34,10 @@ std::optional<Finding> broken_by(const RuleFacts& facts, const std::vector<std::
 
 /// Looks whether a right file keeps them, on an emulated device: what a GPU does not tell, it does.
 /// @param stage  with the precision class that was found
-/// @param shape  of a layer of the network; a small batch
+/// @param batch  small; each layer of the network is looked at
 /// @return E-course-rule, which names each rule that is broken
 std::optional<Finding> broken_rules(const GradeRequest& request, Submission& submission,
-                                    const StageInfo& stage, const ConvShape& shape);
+                                    const StageInfo& stage, int batch);
 
 /// A number that its type cannot hold at a batch, of a file that unrolls its whole input: there may
 /// be more elements than an int counts, and more bytes than an emulated device has. So only samples
@@ -45,5 +45,8 @@ std::optional<Finding> broken_rules(const GradeRequest& request, Submission& sub
 /// @return E-overflow, proved if an access outside of an array, or a failed call, follows from it
 std::optional<Finding> overflow_at(int batch, const GradeRequest& request, Submission& submission,
                                    const StageInfo& stage);
+
+/// Why a checked file has no time in the ranked run; empty if it gets one.
+std::string why_not_ranked(const Result& result, Device device);
 
 }  // namespace convlab::grader

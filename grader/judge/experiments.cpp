@@ -346,7 +346,7 @@ std::optional<Finding> Experiments::finish_run(Submission& submission, NetworkOu
 void Experiments::check_task(Submission& submission, Record& record) {
   announce("what its task asks for");
   const GradeRequest& request = context_.request;
-  auto found = broken_rules(request, submission, stage_, plan_.repeated.back().shape);
+  auto found = broken_rules(request, submission, stage_, plan_.repeated.back().shape.batch);
   // The batches that were right may be smaller than those that the task asks for.
   if (const std::vector<int> asked = request.rules.batches(); !found && !asked.empty()) {
     found = overflow_at(*std::ranges::max_element(asked), request, submission, stage_);

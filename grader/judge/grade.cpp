@@ -315,11 +315,7 @@ class Grading {
     RankedTimes times{.batch = batch,
                       .how = std::to_string(plan.calls) + " calls on the same buffers after " +
                              std::to_string(plan.warm_ups) + ", by the host's clock"};
-    if (check_.result.verdict != Verdict::kPassed) {
-      times.why_not = "only right results that keep its rules are ranked.";
-    } else if (submission_.device().device != Device::kGpu) {
-      times.why_not = "only times of a GPU are ranked.";
-    }
+    times.why_not = why_not_ranked(check_.result, submission_.device().device);
     if (!times.why_not.empty()) return times;
     observer_.announce("the ranked run");
     for (const ConvShape& shape : load_preset(request_.network).conv_shapes(batch)) {

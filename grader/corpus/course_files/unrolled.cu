@@ -44,6 +44,15 @@
 // Runs      emulated gpu
 #define OWN_MATMUL
 
+// Case      own_product_in_first_layer
+// What      Only the second layer multiplies with the kernel of matmul.h.
+// Options   --rules fa25-m2-unroll
+// Diagnosis E-course-rule
+// Says      matmul: its output does not come from
+// Runs      emulated gpu
+#include "matmul.h"
+#define OWN_PRODUCT_IF C == 1
+
 // Case      defines_matmul
 // What      Includes matmul.h and defines a kernel of that name itself.
 // Says      computes like single precision
@@ -79,12 +88,17 @@
 #ifndef MATRIX_BYTES
 #define MATRIX_BYTES (sizeof(float) * rows * columns)
 #endif
+#ifndef OWN_PRODUCT_IF
+#define OWN_PRODUCT_IF false
+#endif
 #ifdef OWN_MATMUL
 #include "matmul.h"
+#define plain_product matrixMultiplyShared
+#endif
 
-__global__ void matrixMultiplyShared(const float* A, const float* B, float* C, int numARows,
-                                     int numAColumns, int numBRows, int numBColumns, int numCRows,
-                                     int numCColumns) {
+__global__ void plain_product(const float* A, const float* B, float* C, int numARows,
+                              int numAColumns, int numBRows, int numBColumns, int numCRows,
+                              int numCColumns) {
   const int row = blockIdx.y * blockDim.y + threadIdx.y;
   const int column = blockIdx.x * blockDim.x + threadIdx.x;
   if (row >= numCRows || column >= numCColumns) return;
@@ -92,7 +106,6 @@ __global__ void matrixMultiplyShared(const float* A, const float* B, float* C, i
   for (int k = 0; k < numAColumns; k++) sum += A[row * numAColumns + k] * B[k * numBColumns + column];
   C[row * numCColumns + column] = sum;
 }
-#endif
 
 static void multiply(const float* mask, const float* matrix, float* product, int M, int rows,
                      int columns) {
@@ -138,7 +151,12 @@ CONV_FORWARD_GPU {
   cudaMalloc(&matrix, MATRIX_BYTES);
   cudaMalloc(&product, sizeof(float) * M * columns);
   unroll<<<dim3((columns - 1) / 256 + 1, C), 256>>>(device_input, matrix, B, C, H, W, K);
-  multiply(device_mask, matrix, product, M, rows, columns);
+  if (OWN_PRODUCT_IF) {
+    plain_product<<<dim3((columns - 1) / 32 + 1, (M - 1) / 8 + 1), dim3(32, 8)>>>(
+        device_mask, matrix, product, M, rows, rows, columns, M, columns);
+  } else {
+    multiply(device_mask, matrix, product, M, rows, columns);
+  }
 #ifdef NOT_PERMUTED
   cudaMemcpy(device_output, product, sizeof(float) * M * columns, cudaMemcpyDeviceToDevice);
 #else

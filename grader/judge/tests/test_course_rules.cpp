@@ -180,6 +180,24 @@ TEST_CASE("course rules: a product of an unrolled input is told from kernels tha
   CHECK(said({}, "unrolling").empty());  // nobody could look
 }
 
+TEST_CASE("course rules: only a right file of the basic kernel's accuracy is ranked, on a GPU") {
+  Result result{.runs = {RunResult{}, RunResult{}}, .verdict = Verdict::kPassed};
+  result.runs.front().accuracy = AccuracyResult{.correct = 87, .total = 100, .expected = 87};
+  auto& last = result.runs.back().accuracy.emplace();
+  last = {.correct = 871, .total = 1000, .expected = 872};
+  CHECK_THAT(why_not_ranked(result, Device::kGpu),
+             Catch::Matchers::ContainsSubstring("exactly the basic kernel's accuracy"));
+  last.undecided = 1;  // too close to call
+  CHECK(why_not_ranked(result, Device::kGpu).empty());
+  last = {.correct = 872, .total = 1000, .expected = 872};
+  CHECK(why_not_ranked(result, Device::kGpu).empty());
+  CHECK_THAT(why_not_ranked(result, Device::kEmulated),
+             Catch::Matchers::ContainsSubstring("only times of a GPU"));
+  result.verdict = Verdict::kFailed;
+  CHECK_THAT(why_not_ranked(result, Device::kGpu),
+             Catch::Matchers::ContainsSubstring("only right results"));
+}
+
 TEST_CASE(
     "course rules: what each term asks of a task beside a right output, and if it is ranked") {
   const std::string in_time = " kernels-in-convolve one-stream no-half";
