@@ -7,6 +7,7 @@
 #include <atomic>
 #include <chrono>
 #include <cstdio>
+#include <map>
 #include <utility>
 
 #include "common/base/address_sanitizer.hpp"
@@ -125,11 +126,15 @@ std::string stranger_in(const std::string& symbols) {
       return name.starts_with(beginning) && name.ends_with(end);
     });
   };
-  const auto on_cpu = named(kConvolutionOnCpu, "");
   // Output, input and mask; then six or seven sizes.
-  const bool is_right = named(kConvolutionOnCpu, "PfPKfS1_iiiiii") != functions.end() ||
-                        named(kConvolutionOnCpu, "PfPKfS1_iiiiiii") != functions.end();
-  if (on_cpu != functions.end() && !is_right) return *on_cpu;
+  for (const auto& [name, ends] : std::map<std::string, std::vector<std::string>>{
+           {kConvolutionOnCpu, {"PfPKfS1_iiiiii", "PfPKfS1_iiiiiii"}},
+           {kOneFunction, {"PfPKfS1_iiiiii", "PfS_S_iiiiii"}}}) {
+    const auto alone = named(name, "");
+    const bool is_right = std::ranges::any_of(
+        ends, [&](const auto& end) { return named(name, end) != functions.end(); });
+    if (alone != functions.end() && !is_right) return *alone;
+  }
   if (named("_ZN12GPUInterface", "") == functions.end()) return {};
   for (const std::string part :
        {"16conv_forward_gpu", "23conv_forward_gpu_prolog", "23conv_forward_gpu_epilog"}) {

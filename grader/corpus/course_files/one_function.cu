@@ -20,8 +20,18 @@
 // Batch     100
 #define ONE_FUNCTION conv_forward_gpu_full
 
+// Case      one_function_without_const
+// What      The same for arrays of the host that are not const.
+// Options   --rules csc14120
+// Batch     100
+#define ONE_FUNCTION conv_forward_gpu_full
+#define ARRAY float*
+
 // End of cases
-void ONE_FUNCTION(float* host_y, const float* host_x, const float* host_k, const int B, const int M,
+#ifndef ARRAY
+#define ARRAY const float*
+#endif
+void ONE_FUNCTION(float* host_y, ARRAY host_x, ARRAY host_k, const int B, const int M,
                   const int C, const int H, const int W, const int K) {
   float *y, *x, *k;
   const size_t y_bytes = sizeof(float) * B * M * (H - K + 1) * (W - K + 1);

@@ -25,6 +25,10 @@ TEST_CASE("a function of the course interface that is never called is named") {
   CHECK(stranger_in("_Z16conv_forward_cpuPfPKfS1_iiiiii T 0 8\n").empty());
   CHECK(stranger_in("_Z16conv_forward_cpuPfS_S_iiiiii T 0 8\n") ==
         "_Z16conv_forward_cpuPfS_S_iiiiii");
+  CHECK(stranger_in("_Z21conv_forward_gpu_fullPfPKfS1_iiiiii T 0 8\n").empty());
+  CHECK(stranger_in("_Z21conv_forward_gpu_fullPfS_S_iiiiii T 0 8\n").empty());
+  const std::string with_bias = "_Z21conv_forward_gpu_fullPfPKfS1_S1_iiiiii";
+  CHECK(stranger_in(with_bias + " T 0 8\n") == with_bias);
 }
 
 TEST_CASE("submission: the registers of kernels") {
