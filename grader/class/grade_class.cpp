@@ -456,8 +456,9 @@ class ClassGrading {
 }  // namespace
 
 std::string row_text(const SubmissionRow& row, bool with_attempt) {
-  std::string label =
-      left(short_line(row.student, 24), with_attempt ? 24 : 12) + "  " + row.milestone + "  ";
+  const bool is_task = row.milestone.size() > 2;  // "sp25-competition"
+  std::string label = left(short_line(row.student, 24), with_attempt ? 24 : 12) + "  " +
+                      left(row.milestone, is_task ? 16 : 2) + "  ";
   if (with_attempt) label += left("attempt " + std::to_string(row.attempt), 10) + "  ";
   const std::string points =
       right(points_text(row.earned) + "/" + points_text(row.counted), 9) + "  ";
