@@ -299,6 +299,13 @@ std::optional<NamedTask> find_task(const std::string& given) {
   throw UsageError(unknown_name("task", id, known));
 }
 
+std::string title_of_course(const std::string& id) {
+  const std::vector<std::string> editions = edition_names();
+  if (std::ranges::find(editions, id) != editions.end()) return load_edition(id).title;
+  const auto named = find_task(id);
+  return named ? named->task.title : "";
+}
+
 std::vector<TaskFile> tasks_in(const Edition& edition, const std::vector<std::string>& paths) {
   std::map<std::string, int> uses;  // of a file's name, by tasks
   for (const EditionTask& task : edition.tasks) ++uses[parts_of(task.file).back()];

@@ -98,6 +98,10 @@ Edition ranked_edition();
 /// @throws UsageError if that edition has no such task; it lists them
 std::optional<NamedTask> find_task(const std::string& id);
 
+/// The title of an edition, "sp26", or of one of its tasks, "sp26-req-0"; empty for other names.
+/// @throws UsageError as find_task
+std::string title_of_course(const std::string& id);
+
 /// The tasks of a tree, in the order of the edition, with the paths of their files.
 struct TaskFile {
   EditionTask task{};

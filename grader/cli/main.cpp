@@ -12,6 +12,7 @@
 #include "common/base/error.hpp"
 #include "common/base/run_program.hpp"
 #include "common/base/unknown_name.hpp"
+#include "grader/checks/edition.hpp"
 #include "grader/cli/commands.hpp"
 #include "grader/course/course.hpp"
 
@@ -37,6 +38,7 @@ constexpr const char* kExamples =
 // What can be told at once, before a minute of building.
 void require_sense(const std::string& command, const Options& options) {
   if (options.milestone.empty() || options.launcher != "local") return;
+  if (command == "report" && !title_of_course(options.milestone).empty()) return;
   const CourseMilestone milestone = find_milestone(options.milestone);
   if (command == "report") return;
   CountedOptions asked = options;

@@ -16,6 +16,7 @@
 #include "common/program/arguments.hpp"
 #include "common/result/result.hpp"
 #include "common/timing/three_digits.hpp"
+#include "grader/checks/edition.hpp"
 #include "grader/cli/commands.hpp"
 #include "grader/course/course.hpp"
 #include "grader/course/progress.hpp"
@@ -86,7 +87,8 @@ ExitCode run_compare(const Options& options) {
 
 // The results of a milestone's checks: that of all stages first, then those of single stages.
 std::vector<fs::path> default_results(const Options& options) {
-  const std::string stem = options.milestone + "-" + options.solution;
+  const bool is_course = !title_of_course(options.milestone).empty();
+  const std::string stem = options.milestone + (is_course ? "" : "-" + options.solution);
   std::set<fs::path> found;
   std::error_code missing;
   for (const auto& entry : fs::directory_iterator(results_folder(), missing)) {
@@ -177,17 +179,8 @@ std::vector<SweepTable> tables_of(const SweepSpace& space, const std::string& ne
   return timed.empty() ? counted_tables(space, network) : timed;
 }
 
-ExitCode run_report(const Options& options) {
-  const CourseMilestone milestone = find_milestone(options.milestone);
-  require_solution(options.solution);
-  const fs::path folder =
-      options.output.empty() ? build_folder() / "reports" / milestone.id : fs::path(options.output);
-  require_writable(folder / "report.html");
-  ReportSource source{.milestone = milestone.id, .title = milestone.title};
-  std::vector<fs::path> files(options.files.begin(), options.files.end());
-  if (files.empty()) files = default_results(options);
-  source.results = read_results(files);
-  for (const fs::path& file : files) source.names.push_back(file.stem().string());
+// What a student's own work on a milestone of the workbook has left beside results.
+void add_work(const CourseMilestone& milestone, const Options& options, ReportSource& source) {
   source.mistakes = mended_mistakes(read_history(history_file()), milestone.id);
   // The mistake of a repair is not the student's, and work that was not begun is none.
   std::erase_if(source.mistakes, [&](const MendedMistake& each) {
@@ -198,18 +191,31 @@ ExitCode run_report(const Options& options) {
     std::ranges::move(tables_of(space, kDefaultPreset), std::back_inserter(source.sweeps));
   }
   if (options.solution == "student") add_notes(milestone, source);
+}
+
+ExitCode run_report(const Options& options) {
+  const std::string& id = options.milestone;
+  const std::string course = title_of_course(id);
+  ReportSource source{.milestone = id, .title = course};
+  if (course.empty()) source.title = find_milestone(id).title;
+  require_solution(options.solution);
+  const fs::path folder =
+      options.output.empty() ? build_folder() / "reports" / id : fs::path(options.output);
+  require_writable(folder / "report.html");
+  std::vector<fs::path> files(options.files.begin(), options.files.end());
+  if (files.empty()) files = default_results(options);
+  source.results = read_results(files);
+  for (const fs::path& file : files) source.names.push_back(file.stem().string());
+  if (course.empty()) add_work(find_milestone(id), options, source);
   const Page page = make_report(source);
   draw(figures_of(page), folder / "plots");
   write_atomically(folder / "report.md", markdown_of(page));
   write_atomically(folder / "report.html", html_of(page, course_folder() / "grader/report/pages"));
-  std::cout
-      << display_path(folder / "report.md") << "\n"
-      << display_path(folder / "report.html") << "\n"
-      << paragraph(
-             "Next: ",
-             "answer the questions that are marked (TODO in report.md); those of the chapter also "
-             "with build/bin/grader answer " +
-                 milestone.id + ".");
+  std::string next = "answer the questions that are marked (TODO in report.md)";
+  if (course.empty()) next += "; those of the chapter also with build/bin/grader answer " + id;
+  std::cout << display_path(folder / "report.md") << "\n"
+            << display_path(folder / "report.html") << "\n"
+            << paragraph("Next: ", next + ".");
   return ExitCode::kPassed;
 }
 

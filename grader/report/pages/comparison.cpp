@@ -92,7 +92,7 @@ std::vector<Comparison> compare(const std::vector<Result>& results,
     const auto name_of = [&](const PlottedRun& item) {
       if (!by_file) return short_name(item, runs);
       const auto file = static_cast<std::size_t>(item.result - results.data());
-      return item.result->milestone + " " + item.run->stage.id + " (" + names[file] + ")";
+      return full_name(item) + " (" + names[file] + ")";
     };
     std::map<int, std::vector<std::size_t>> batches;
     std::size_t layers = 0;

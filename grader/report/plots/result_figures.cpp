@@ -187,8 +187,14 @@ const PlottedRun* baseline_of(const std::vector<PlottedRun>& runs, std::size_t i
   return nullptr;
 }
 
+std::string full_name(const PlottedRun& run) {
+  const std::string& milestone = run.result->milestone;
+  const std::string& stage = run.run->stage.id;
+  return milestone.ends_with("-" + stage) ? milestone : milestone + " " + stage;
+}
+
 std::string short_name(const PlottedRun& run, const std::vector<PlottedRun>& runs) {
-  const std::string name = run.result->milestone + " " + run.run->stage.id;
+  const std::string name = full_name(run);
   const bool twice = std::ranges::any_of(runs, [&](const PlottedRun& other) {
     return other.result->milestone == run.result->milestone &&
            other.run->stage.id == run.run->stage.id &&

@@ -35,6 +35,9 @@ std::vector<std::string> networks_of(const std::vector<Result>& results);
 /// solution, of the stage that it names as its baseline, if it names one. Null if there is none.
 const PlottedRun* baseline_of(const std::vector<PlottedRun>& runs, std::size_t index);
 
+/// The milestone and the stage; of a task of the course, which has its stage's name, the task.
+std::string full_name(const PlottedRun& run);
+
 /// "m3 tiled-shared": names a stage where its title would be too long. The solution follows if
 /// `runs` holds several of the stage.
 std::string short_name(const PlottedRun& run, const std::vector<PlottedRun>& runs);
