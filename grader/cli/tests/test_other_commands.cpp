@@ -1,4 +1,6 @@
 #include <cstdlib>
+#include <filesystem>
+#include <map>
 #include <regex>
 
 #include "common/base/address_sanitizer.hpp"
@@ -231,4 +233,30 @@ TEST_CASE("grader show: a page and JSON from a right file, a race in a wrong one
   const ProgramRun broken = run_program("grader", command);
   CHECK(broken.exit_code == 1);
   CHECK(contains(broken.output, "E-build"));
+}
+
+TEST_CASE("grader check: a file whose place names its task gets the points, and a report of it") {
+  const TestFolder folder;
+  const std::string file = (folder.path() / "new-forward.cu").string();
+  std::filesystem::copy_file(
+      CONVLAB_SOURCE_DIR "/common/custom_submission/tests/sources/one_function.cu", file);
+  const std::string result = (folder.path() / "result.json").string();
+  const ProgramRun run = run_program("grader", "check m2 --rules cse160 --batches 1 --no-speed" +
+                                                   (" --json " + result) + " --solution " + file);
+  INFO(run.output);
+  CHECK(run.exit_code == 0);
+  CHECK(contains(run.output, "gpu  The convolution on the GPU"));
+  CHECK(contains(run.output, "50/50"));
+  CHECK(contains(run.output, "PASSED SO FAR"));
+  CHECK_FALSE(contains(run.output, "NO POINTS"));
+  const std::string words = " " + result + " --output " + folder.path().string();
+  for (const auto& [id, title] : std::map<std::string, std::string>{
+           {"cse160-gpu", "The convolution on the GPU"}, {"sp26", "Spring 2026"}}) {
+    const ProgramRun report = run_program("grader", "report " + id + words);
+    CHECK(report.exit_code == 0);
+    CHECK_FALSE(contains(report.output, "grader answer"));
+    const std::string page = read_text(folder.path() / "report.md");
+    CHECK(page.starts_with("# Report on " + id + ": " + title));
+    CHECK_FALSE(contains(page, "Questions of the chapter"));
+  }
 }
