@@ -28,7 +28,7 @@ struct StageCounts {
   std::map<std::string, int> registers{};  ///< of a thread, by kernel; none if unknown
 };
 
-/// A run with whole numbers, in a program that was built to be traced.
+/// A run in a program that was built to be traced.
 struct TracedRun {
   Arrays arrays{};  ///< valid until the next run
   Call call{};
@@ -39,6 +39,11 @@ struct TracedRun {
 /// @param settings  further variables of the emulated device
 TracedRun run_traced(Submission& submission, const StageInfo& stage, const ConvShape& shape,
                      const std::string& mode, const std::vector<std::string>& settings = {});
+
+/// A convolution like this one, of a batch and an image that nobody knows beforehand, neither
+/// larger: what a stage shows there, it does not keep for the shapes that it knows. The image is a
+/// little smaller; a tile wastes no more of it than of the network's.
+ConvShape drawn_like(ConvShape shape);
 
 /// Counts one run of a program that was built to be traced. Its output must be right: then the
 /// kernels that were counted have computed it, whatever the stage does in other runs.

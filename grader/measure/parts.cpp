@@ -1,14 +1,13 @@
 #include "grader/measure/parts.hpp"
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <numeric>
 #include <random>
-#include <set>
 
 #include "common/base/lost_number.hpp"
 #include "grader/checks/element_cases.hpp"
+#include "grader/measure/runs.hpp"
 
 namespace convlab::grader {
 
@@ -21,32 +20,19 @@ const std::vector<Part>& all_parts() {
       {"async-part", "output that asynchronously copied numbers make", "copies"},
       {"passed-part", "output that numbers of an earlier kernel make", "kernels"},
       {"index-part", "output that indices in global memory make"},
+      {"place-part", "output that numbers of an unrolled input make"},
       {"mixed-part", "output that a weight disturbs whose input is zero"},
       {"graph-part", "output that launches of graphs make"},
       {"stream-part", "output that a second stream makes"},
       {"stream-copies", "output that needs asynchronous copies in streams"},
       {"stream-overlap", "kernels beside which copies of another stream may run"},
       {"device-part", "output that a second device makes"},
+      {"resident-part", "blocks that also compute what twice the images add"},
       {"layer-part", "products of kernels that the other convolution does not have"}};
   return all;
 }
 
 namespace {
-
-/// What an input and weights hold that show how an output is made.
-enum class Numbers {
-  kAny,            ///< positive ones
-  kInputs,         ///< such weights, and marked inputs
-  kWeights,        ///< the other way round
-  kOnes,           ///< an input of ones
-  kRandom,         ///< random ones, both
-  kRandomInputs,   ///< weights that are powers of two, which change the digits of no input
-  kRandomWeights,  ///< the other way round
-  kTwoTaps,        ///< random inputs; most ways to divide a sum keep the two weights of a map apart
-  kNoTap,          ///< some zeros in the input; a zero among the weights of each map
-  kHugeTap,        ///< the same, but for a huge number in place of that zero
-  kOneTap          ///< the same, but for a one in its place and zeros elsewhere
-};
 
 // Which random numbers are lost (lost_number.hpp); of those whose sums pass on, few or many digits.
 std::uint64_t lost_key(Numbers numbers, int digits) {
@@ -57,6 +43,7 @@ std::uint64_t lost_key(Numbers numbers, int digits) {
 }
 
 constexpr double kClear = 0.9;  // so much, and it is nearly all
+constexpr float kOther = 0.7F;  // makes another number of a weight
 constexpr int kUnit = 16;  ///< divides marked numbers; sums of others tell what is left of them
 
 class Filling {
@@ -69,24 +56,28 @@ class Filling {
   void fill(const Arrays& arrays) {
     const bool has_random = numbers_ == Numbers::kRandom || numbers_ == Numbers::kRandomInputs ||
                             numbers_ == Numbers::kTwoTaps;
-    const bool has_zeros = numbers_ >= Numbers::kNoTap;
-    const float most = numbers_ == Numbers::kOnes ? 1.0F : 3.0F;
-    std::generate_n(arrays.input, shape_.input_size(), [&] {
-      return numbers_ == Numbers::kInputs          ? mark()
-             : has_random                          ? random()
-             : numbers_ == Numbers::kRandomWeights ? power()
-             : has_zeros && below(8) == 0          ? 0.0F
-                                                   : std::min(most, usual());
+    const bool is_usual =
+        numbers_ == Numbers::kAny || numbers_ == Numbers::kOnes || numbers_ >= Numbers::kTap;
+    if (is_usual) fill_random({.shape = shape_}, kCountedSeed, arrays);
+    std::generate_n(arrays.input, shape_.input_size(), [&, place = arrays.input]() mutable {
+      const float before = *place++;
+      return numbers_ == Numbers::kInputs                 ? mark()
+             : has_random                                 ? random()
+             : numbers_ == Numbers::kRandomWeights        ? power()
+             : numbers_ == Numbers::kOnes                 ? 1.0F
+             : numbers_ >= Numbers::kTap && below(8) == 0 ? 0.0F
+             : is_usual                                   ? before
+                                                          : positive();
     });
-    const bool is_sparse = numbers_ == Numbers::kTwoTaps || numbers_ == Numbers::kOneTap;
-    std::generate_n(arrays.weights, shape_.weights_size(), [&] {
-      return numbers_ == Numbers::kWeights         ? mark()
-             : numbers_ == Numbers::kRandomInputs  ? power()
-             : numbers_ == Numbers::kRandom        ? random()
-             : numbers_ == Numbers::kRandomWeights ? random()
-             : is_sparse                           ? 0.0F
-                                                   : usual();
-    });
+    if (!is_usual)
+      std::generate_n(arrays.weights, shape_.weights_size(), [&] {
+        return numbers_ == Numbers::kWeights         ? mark()
+               : numbers_ == Numbers::kRandomInputs  ? power()
+               : numbers_ == Numbers::kRandom        ? random()
+               : numbers_ == Numbers::kRandomWeights ? random()
+               : numbers_ == Numbers::kTwoTaps       ? 0.0F
+                                                     : positive();
+      });
     engine_.seed(kCountedSeed);  // the same places, whatever the weights are
     for (int m = 0; m < shape_.out_channels; ++m) place(arrays.weights + m * shape_.taps());
   }
@@ -95,7 +86,7 @@ class Filling {
   std::int64_t below(std::int64_t count) {
     return static_cast<std::int64_t>(engine_() % static_cast<std::uint64_t>(count));
   }
-  float usual() { return static_cast<float>(1 + below(3)); }
+  float positive() { return static_cast<float>(1 + below(3)); }
   float mark() { return static_cast<float>(kUnit * (5 + 2 * below(2))); }
   float power() { return static_cast<float>((1 + below(2)) * (2 * below(2) - 1)); }
   float random() {
@@ -131,10 +122,10 @@ class Filling {
         map[(at / kernel * kernel + kernel - 1) * kernel + at % kernel] =
             static_cast<float>(1 + below(2));
     }
-    if (numbers_ < Numbers::kNoTap) return;
-    constexpr std::array kTaps = {0.0F, 0x1p60F, 1.0F};
-    map[below(shape_.taps())] =
-        kTaps[static_cast<std::size_t>(numbers_) - static_cast<std::size_t>(Numbers::kNoTap)];
+    if (numbers_ >= Numbers::kTap) {
+      const std::int64_t tap = below(shape_.taps());
+      if (numbers_ == Numbers::kOtherTap) map[tap] *= kOther;
+    }
   }
 
   ConvShape shape_;
@@ -155,51 +146,11 @@ int digits_for(const StageInfo& stage, Numbers numbers) {
   return is_bf16 ? 7 : 10;
 }
 
-// The outputs if the device leaves out some work; none if it fails then.
-std::vector<float> outputs_with(Submission& submission, const StageInfo& stage,
-                                const ConvShape& shape, const std::string& setting,
-                                Numbers numbers = Numbers::kAny, bool is_lost = false) {
-  submission.restart();  // what it has kept of an earlier run is no part of this one
-  submission.set_environment({"CONVLAB_EMU_THREADS=1", setting});
-  const Arrays arrays = submission.prepare(shape, Placement::kAligned);
-  Filling(shape, numbers, digits_for(stage, numbers), is_lost).fill(arrays);
-  const bool failed = submission.run(stage.id).failure.has_value();
-  submission.set_environment({});
-  if (failed) return {};
-  return {arrays.output, arrays.output + shape.output_size()};
-}
-
 double sum_of(const std::vector<float>& outputs) {
   // Poison, which stands where nobody wrote, is no number.
   return std::accumulate(outputs.begin(), outputs.end(), 0.0, [](double sum, float number) {
     return std::isfinite(number) ? sum + std::abs(number) : sum;
   });
-}
-
-constexpr const char* kAllWork = "CONVLAB_EMU_TRACE=off";
-
-// Names for the device, which may hold commas.
-std::string listed(const std::vector<std::string>& names) {
-  std::string list;
-  for (const std::string& name : names) list += name + ";";
-  return list;
-}
-
-std::string without(const char* what, const std::vector<std::string>& names) {
-  return std::string("CONVLAB_EMU_WORK=without-") + what + ":" + listed(names);
-}
-
-// Of the outputs for which is_asked(i), those for which is_so(i).
-template <class IsAsked, class IsSo>
-double share_of_outputs(std::size_t size, const IsAsked& is_asked, const IsSo& is_so) {
-  double asked = 0.0;
-  double found = 0.0;
-  for (std::size_t i = 0; i < size; ++i) {
-    if (!is_asked(i)) continue;
-    asked += 1.0;
-    found += is_so(i) ? 1.0 : 0.0;
-  }
-  return asked > 0.0 ? found / asked : 0.0;
 }
 
 double way_to(const std::vector<float>& others, const std::vector<float>& usual,
@@ -217,38 +168,40 @@ double way_to(const std::vector<float>& others, const std::vector<float>& usual,
   return all > 0.0 ? std::max(0.0, 1.0 - missing / all) : 0.0;
 }
 
-// How much of the way the outputs come to those of an input, or weights, without the lost numbers,
-// if these are lost that come this way. What is left of a factor, or of a finished sum, is far from
-// there; so is what somebody makes up who does not know which are lost.
-// @param kernels  for which alone numbers are lost; none: all
-double part_with(Numbers numbers, const std::string& way, Submission& submission,
-                 const StageInfo& stage, const ConvShape& shape, const std::string& kernels = {}) {
-  const std::string trace = "CONVLAB_EMU_TRACE=no-" + way + ":" +
-                            std::to_string(lost_key(numbers, digits_for(stage, numbers))) + ";" +
-                            kernels;
-  const auto usual = outputs_with(submission, stage, shape, kAllWork, numbers);
-  const auto others = outputs_with(submission, stage, shape, kAllWork, numbers, true);
-  const auto left = outputs_with(submission, stage, shape, trace, numbers);
-  return way_to(others, usual, left);
-}
-
-// The sum of those products of an output that are lost.
-float lost_products(const ConvShape& shape, const std::vector<float>& input,
-                    const std::vector<float>& weights, std::int64_t output, std::uint64_t key) {
+// The place of the input that an output multiplies by a tap of its filter.
+std::int64_t input_place(const ConvShape& shape, std::int64_t output, std::int64_t tap) {
   const std::int64_t column = output % shape.out_width();
   const std::int64_t row = output / shape.out_width() % shape.out_height();
-  const std::int64_t map = output / shape.out_width() / shape.out_height();
-  const std::int64_t image = map / shape.out_channels;
+  const std::int64_t image = output / shape.output_image_size();
+  const std::int64_t line = tap / shape.kernel;  // of a filter, and of the window that it meets
+  const std::int64_t channel = image * shape.in_channels + line / shape.kernel;
+  return (channel * shape.height + row * shape.stride + line % shape.kernel) * shape.width +
+         column * shape.stride + tap % shape.kernel;
+}
+
+std::int64_t map_of(const ConvShape& shape, std::int64_t output) {
+  return output / shape.out_width() / shape.out_height() % shape.out_channels;
+}
+
+// The numbers of a run.
+struct OwnArrays {
+  OwnArrays(const ConvShape& shape, Numbers numbers, int digits)
+      : input(static_cast<std::size_t>(shape.input_size())),
+        weights(static_cast<std::size_t>(shape.weights_size())) {
+    Filling(shape, numbers, digits, false).fill({.input = input.data(), .weights = weights.data()});
+  }
+  std::vector<float> input;
+  std::vector<float> weights;
+};
+
+// The sum of those products of an output that are lost.
+float lost_products(const ConvShape& shape, const OwnArrays& arrays, std::int64_t output,
+                    std::uint64_t key) {
+  const std::int64_t filter = map_of(shape, output) * shape.taps();
   float sum = 0.0F;
   for (std::int64_t tap = 0; tap < shape.taps(); ++tap) {
-    const std::int64_t line = tap / shape.kernel;  // of a filter, and of the window that it meets
-    const std::int64_t channel = image * shape.in_channels + line / shape.kernel;
-    const std::int64_t place =
-        (channel * shape.height + row * shape.stride + line % shape.kernel) * shape.width +
-        column * shape.stride + tap % shape.kernel;
-    const float number = input[static_cast<std::size_t>(place)];
-    const float weight =
-        weights[static_cast<std::size_t>(map % shape.out_channels * shape.taps() + tap)];
+    const float number = arrays.input[static_cast<std::size_t>(input_place(shape, output, tap))];
+    const float weight = arrays.weights[static_cast<std::size_t>(filter + tap)];
     if (is_lost(number, weight, key)) sum += number * weight;
   }
   return sum;
@@ -257,170 +210,104 @@ float lost_products(const ConvShape& shape, const std::vector<float>& input,
 // The part of the outputs that lose some of their terms, and not all, if half of the threads lose
 // the inputs, or the weights, that they load: these have numbers of several threads. A thread that
 // hands a number on and takes it back has its own.
-double part_of_several(const char* threads, Submission& submission, const StageInfo& stage,
-                       const ConvShape& shape) {
+double part_of_several(const char* threads, double enough, Runs& runs) {
   if (threads == nullptr) return 1.0;
   const auto part_of = [&](Numbers numbers) {
-    const auto without = [&](const std::string& way) {
-      return outputs_with(submission, stage, shape, "CONVLAB_EMU_TRACE=" + way, numbers);
-    };
-    const auto usual = without("off");
-    const auto some = without(std::string("no-") + threads);
-    const auto none = without("no-loads");
-    return share_of_outputs(
+    const auto& usual = runs.with(kAllWork, numbers);
+    const auto& some = runs.with(std::string("CONVLAB_EMU_TRACE=no-") + threads, numbers);
+    const auto& none = runs.with("CONVLAB_EMU_TRACE=no-loads", numbers);
+    const double part = share_of_outputs(
         std::min({usual.size(), some.size(), none.size()}), [](std::size_t) { return true; },
         [&](std::size_t i) {
           return std::min(usual[i] - some[i], some[i] - none[i]) > float{kUnit};
         });
+    return part > 0.0 && runs.works_as_usual(numbers) ? part : 0.0;
   };
-  return std::max(part_of(Numbers::kInputs), part_of(Numbers::kWeights));
+  const double part = part_of(Numbers::kInputs);
+  return part >= enough ? part : std::max(part, part_of(Numbers::kWeights));
 }
 
 // Single numbers may come this way, or parts of a sum. Of two threads one in two outputs has both
 // or none, of four one in eight.
-double part_from(const Part& known, Submission& submission, const StageInfo& stage,
-                 const ConvShape& shape) {
-  double part = part_with(Numbers::kRandomInputs, known.way, submission, stage, shape);
-  if (part < kClear)
-    part = std::max(part, part_with(Numbers::kRandomWeights, known.way, submission, stage, shape));
-  const double several = part_of_several(known.threads, submission, stage, shape);
+double part_from(const Part& known, Runs& runs) {
+  double part = part_with(Numbers::kRandomInputs, known.way, runs);
+  if (part < kClear) part = std::max(part, part_with(Numbers::kRandomWeights, known.way, runs));
   constexpr double kOfFour = 0.875;
+  const double several = part_of_several(known.threads, kOfFour, runs);
   if (part >= kClear) return std::min(part, several / kOfFour);
   // A thread may have stored one of both numbers itself. Who knows nothing, or passes finished sums
   // on, comes a quarter of the way.
   constexpr double kOfThree = 3.0;
-  const double sums =
-      std::min(1.0, kOfThree * part_with(Numbers::kTwoTaps, known.way, submission, stage, shape));
+  const double sums = std::min(1.0, kOfThree * part_with(Numbers::kTwoTaps, known.way, runs));
   return std::max(part, std::min(sums, 2.0 * several));
 }
 
-// The part of the outputs that are others if indices are lost that come from memory.
-double part_of_indices(Submission& submission, const StageInfo& stage, const ConvShape& shape) {
-  const auto usual = outputs_with(submission, stage, shape, kAllWork);
-  const auto left = outputs_with(submission, stage, shape, "CONVLAB_EMU_TRACE=no-indices");
+// Of the outputs that multiply a weight by zero, those in which another weight there changes
+// digits: whoever makes fewer products adds up weights before.
+double part_mixed(Runs& runs) {
+  const ConvShape& shape = runs.shape;
+  const OwnArrays arrays(shape, Numbers::kTap, 0);
+  const OwnArrays others(shape, Numbers::kOtherTap, 0);
+  std::vector<std::int64_t> taps;  // by map
+  for (std::size_t i = 0; i < arrays.weights.size(); ++i)
+    if (arrays.weights[i] != others.weights[i])
+      taps.push_back(static_cast<std::int64_t>(i) % shape.taps());
+  if (std::ssize(taps) != shape.out_channels) return 0.0;
+  const auto& usual = runs.with(kAllWork, Numbers::kTap);
+  const auto& left = runs.with(kAllWork, Numbers::kOtherTap);
   return share_of_outputs(
-      std::min(usual.size(), left.size()), [](std::size_t) { return true; },
-      [&](std::size_t i) { return usual[i] != left[i]; });
-}
-
-// Of the outputs for which the input at the huge weight is zero, those that have lost digits by it:
-// whoever makes fewer products adds up weights before.
-double part_mixed(Submission& submission, const StageInfo& stage, const ConvShape& shape) {
-  const auto with = [&](Numbers numbers) {
-    return outputs_with(submission, stage, shape, kAllWork, numbers);
-  };
-  const auto usual = with(Numbers::kNoTap);
-  const auto huge = with(Numbers::kHugeTap);
-  const auto inputs = with(Numbers::kOneTap);
-  return share_of_outputs(
-      std::min({usual.size(), huge.size(), inputs.size()}),
-      [&](std::size_t i) { return std::fabs(inputs[i]) < 0.5F; },
-      [&](std::size_t i) { return huge[i] != usual[i]; });
-}
-
-// Of the outputs, those that are others if this work is left out: all, if nothing runs without it.
-double part_without(const std::string& work, Submission& submission, const StageInfo& stage,
-                    const ConvShape& shape) {
-  const auto usual = outputs_with(submission, stage, shape, kAllWork);
-  const auto left = outputs_with(submission, stage, shape, work);
-  if (left.empty()) return 1.0;
-  return share_of_outputs(
-      std::min(usual.size(), left.size()), [](std::size_t) { return true; },
-      [&](std::size_t i) { return !(usual[i] == left[i]); });
-}
-
-// The products of kernels that a run of the other convolution does not have; at most the part of
-// the output that is made of numbers which these load. A sum that they only pass on is none, where
-// numbers are seen to pass at all.
-double part_of_layer(Submission& submission, const StageCounts& counts, const ConvShape& other) {
-  submission.restart();
-  const TracedRun run = run_traced(submission, counts.stage, other, "off");
-  std::vector<std::string> names;
-  for (const DeviceLaunch& launch : counts.launches) {
-    if (std::ranges::count(run.call.notes.launches, launch.code, &DeviceLaunch::code) == 0)
-      names.push_back(launch.kernel);
-  }
-  double all = 0.0;
-  double own = 0.0;
-  for (const ProductNote& note : counts.counted.products) {
-    const auto made = static_cast<double>(note.multiply_adds);
-    all += made;
-    if (std::ranges::count(names, note.kernel) > 0) own += made;
-  }
-  if (run.finding || own == 0.0) return 0.0;
-  const auto of_loads = [&](const std::string& kernels) {
-    return part_with(Numbers::kRandomInputs, "loads", submission, counts.stage, counts.shape,
-                     kernels);
-  };
-  const bool are_seen = of_loads("") >= kClear;
-  return std::min(own / all, are_seen ? of_loads(listed(names))
-                                      : part_without(without("kernels", names), submission,
-                                                     counts.stage, counts.shape));
-}
-
-// The part of the output that kernels make beside which copies may run; at most the part that is
-// made of what these copies bring, which are ones then, or take away. The order of streams is known
-// only where somebody observes.
-double part_beside_copies(Submission& submission, const StageInfo& stage, const ConvShape& shape) {
-  submission.restart();
-  const DeviceNotes notes = run_traced(submission, stage, shape, "no-shuffles").call.notes;
-  if (notes.copies_beside.empty()) return 0.0;
-  const auto usual = outputs_with(submission, stage, shape, kAllWork);
-  const auto ones = outputs_with(submission, stage, shape, kAllWork, Numbers::kOnes);
-  const auto with = [&](const char* copies) {
-    return outputs_with(submission, stage, shape, without(copies, notes.copies_beside));
-  };
-  const auto brought = with("inputs");
-  const auto taken = with("outputs");
-  const double copied = share_of_outputs(
-      std::min({usual.size(), ones.size(), brought.size(), taken.size()}),
-      [](std::size_t) { return true; },
+      std::min(usual.size(), left.size()),
       [&](std::size_t i) {
-        return (brought[i] == ones[i] && brought[i] != usual[i]) || !(taken[i] == usual[i]);
-      });
-  return std::min(copied,
-                  part_without(without("kernels", notes.kernels_beside), submission, stage, shape));
-}
-
-// A kernel without which the output is the same is for show: nothing of it counts.
-void leave_out_idle(Submission& submission, StageCounts& counts) {
-  std::set<std::string> names;
-  for (const DeviceLaunch& launch : counts.launches) names.insert(launch.kernel);
-  for (const std::string& name : names) {
-    if (names.size() < 2 ||
-        part_without(without("kernels", {name}), submission, counts.stage, counts.shape) > 0.0)
-      continue;
-    const auto is_idle = [&](const auto& note) { return note.kernel == name; };
-    std::erase_if(counts.launches, is_idle);
-    std::erase_if(counts.counted.accesses, is_idle);
-    std::erase_if(counts.counted.products, is_idle);
-  }
+        const auto output = static_cast<std::int64_t>(i);
+        const auto tap = taps[static_cast<std::size_t>(map_of(shape, output))];
+        return arrays.input[static_cast<std::size_t>(input_place(shape, output, tap))] == 0.0F;
+      },
+      [&](std::size_t i) { return left[i] != usual[i]; });
 }
 
 }  // namespace
 
-double part_of_products(Submission& submission, const StageInfo& stage, const ConvShape& shape,
-                        bool on_tensor_cores) {
-  const int digits = digits_for(stage, Numbers::kRandom);
+// How much of the way the outputs come to those of an input, or weights, without the lost numbers,
+// if these are lost that come this way. What is left of a factor, or of a finished sum, is far from
+// there; so is what somebody makes up who does not know which are lost.
+double part_with(Numbers numbers, const std::string& way, Runs& runs, const std::string& kernels) {
+  const std::string trace = "CONVLAB_EMU_TRACE=no-" + way + ":" +
+                            std::to_string(lost_key(numbers, digits_for(runs.stage, numbers))) +
+                            ";" + kernels;
+  const double part = way_to(runs.with(kAllWork, numbers, true), runs.with(kAllWork, numbers),
+                             runs.with(trace, numbers));
+  return part > 0.0 && runs.works_as_usual(numbers) ? part : 0.0;
+}
+
+Arrays Runs::prepare(const std::string& setting, Numbers numbers, bool is_lost) {
+  submission.restart();  // what it has kept of an earlier run is no part of this one
+  submission.set_environment({"CONVLAB_EMU_THREADS=1", setting});
+  const Arrays arrays = submission.prepare(shape, Placement::kAligned);
+  Filling(shape, numbers, digits_for(stage, numbers), is_lost).fill(arrays);
+  for (std::int64_t i = 0; numbers == Numbers::kOneTap && i < shape.weights_size(); ++i)
+    arrays.weights[i] = i % shape.taps() == only_tap ? 1.0F : 0.0F;
+  return arrays;
+}
+
+double part_of_products(Submission& submission, const StageCounts& counts, bool on_tensor_cores) {
+  Runs runs{submission, counts.stage, counts.shape};
+  runs.works[Numbers::kAny] = work_of(counts.counted);
+  const int digits = digits_for(runs.stage, Numbers::kRandom);
   const std::uint64_t key = lost_key(Numbers::kRandom, digits);
-  const auto usual = outputs_with(submission, stage, shape, kAllWork, Numbers::kRandom);
-  const auto left =
-      outputs_with(submission, stage, shape, "CONVLAB_EMU_TRACE=no-products:" + std::to_string(key),
-                   Numbers::kRandom);
-  std::vector<float> input(static_cast<std::size_t>(shape.input_size()));
-  std::vector<float> weights(static_cast<std::size_t>(shape.weights_size()));
-  Filling(shape, Numbers::kRandom, digits, false)
-      .fill({.input = input.data(), .weights = weights.data()});
+  const auto& usual = runs.with(kAllWork, Numbers::kRandom);
+  const auto& left =
+      runs.with("CONVLAB_EMU_TRACE=no-products:" + std::to_string(key), Numbers::kRandom);
+  const OwnArrays arrays(runs.shape, Numbers::kRandom, digits);
   std::vector<float> others = usual;
   for (std::size_t i = 0; i < others.size(); ++i)
-    others[i] -= lost_products(shape, input, weights, static_cast<std::int64_t>(i),
+    others[i] -= lost_products(runs.shape, arrays, static_cast<std::int64_t>(i),
                                on_tensor_cores ? ~key : key);
-  return way_to(others, usual, left);
+  const double part = way_to(others, usual, left);
+  return part > 0.0 && runs.works_as_usual(Numbers::kRandom) ? part : 0.0;
 }
 
 void count_parts(Submission& submission, const StageInfo& given, const ConvShape& shape,
                  const std::vector<std::string>& ids, StageCounts& counts) {
-  leave_out_idle(submission, counts);
   const auto is_narrow = [](const ProductNote& note) {
     return note.kind.starts_with("tensor") || note.kind.starts_with("half");
   };
@@ -428,13 +315,16 @@ void count_parts(Submission& submission, const StageInfo& given, const ConvShape
   StageInfo stage = given;
   if (counts.product_part >= kClear && std::ranges::any_of(counts.counted.products, is_narrow))
     stage.precision = Precision::kFp16;
-  std::map<std::string, double> sums;
+  Runs runs{submission, stage, counts.shape};
+  Runs of_images{submission, stage, shape};
+  runs.works[Numbers::kAny] = work_of(counts.counted);
+  leave_out_idle(runs, counts);
   const auto part = [&](const std::string& work) {
-    for (const std::string& each : {std::string("all"), work}) {
-      if (sums.contains(each)) continue;
-      sums[each] = sum_of(outputs_with(submission, stage, shape, "CONVLAB_EMU_WORK=" + each));
-    }
-    return sums["all"] > 0.0 ? sums[work] / sums["all"] : 0.0;
+    const auto sum = [&](const std::string& of) {
+      return sum_of(of_images.with("CONVLAB_EMU_WORK=" + of));
+    };
+    const double all = sum("all");
+    return all > 0.0 ? sum(work) / all : 0.0;
   };
   // Of two that divide the work the smaller part, in one run or another: threads of the host may
   // divide it otherwise each time. Neither makes all of it.
@@ -445,16 +335,18 @@ void count_parts(Submission& submission, const StageInfo& given, const ConvShape
     const auto known =
         std::ranges::find_if(all_parts(), [&](const Part& each) { return each.id == id; });
     if (known != all_parts().end() && known->way != nullptr) {
-      counts.parts[id] = part_from(*known, submission, stage, counts.shape);
+      counts.parts[id] = part_from(*known, runs);
       continue;
     }
-    counts.parts[id] = id == "index-part"       ? part_of_indices(submission, stage, counts.shape)
-                       : id == "mixed-part"     ? part_mixed(submission, stage, counts.shape)
+    counts.parts[id] = id == "index-part"       ? part_of_indices(runs)
+                       : id == "mixed-part"     ? part_mixed(runs)
+                       : id == "place-part"     ? part_of_places(runs)
+                       : id == "resident-part"  ? part_of_resident_blocks(runs, counts)
                        : id == "graph-part"     ? part("graphs")
                        : id == "stream-part"    ? divided("first-stream", "other-streams")
                        : id == "device-part"    ? divided("first-device", "second-device")
-                       : id == "layer-part"     ? part_of_layer(submission, counts, shape)
-                       : id == "stream-overlap" ? part_beside_copies(submission, stage, shape)
+                       : id == "layer-part"     ? part_of_layer(runs, counts, shape)
+                       : id == "stream-overlap" ? part_beside_copies(of_images)
                                                 : 1.0 - part("plain-copies");
   }
 }

@@ -27,7 +27,6 @@ struct Part {
 const std::vector<Part>& all_parts();
 
 /// The part of the outputs whose terms are products on tensor cores, or of halves.
-double part_of_products(Submission& submission, const StageInfo& stage, const ConvShape& shape,
-                        bool on_tensor_cores);
+double part_of_products(Submission& submission, const StageCounts& counts, bool on_tensor_cores);
 
 }  // namespace convlab::grader

@@ -67,9 +67,9 @@ std::byte* bytes_at(const void* address) {
 
 bool Forgetter::begin(std::string_view words) {
   constexpr std::string_view kNo = "no-";
-  static constexpr std::array<std::string_view, 11> kNames = {
-      "shared",   "constant", "shuffles", "atomics", "copies", "kernels",
-      "products", "indices",  "threads",  "lanes",   "loads"};
+  static constexpr std::array<std::string_view, 12> kNames = {
+      "shared", "constant", "shuffles", "atomics", "copies", "kernels",
+      "places", "products", "indices",  "threads", "lanes",  "loads"};
   if (!words.starts_with(kNo)) return false;
   words.remove_prefix(kNo.size());
   const std::string_view name = words.substr(0, words.find(':'));
@@ -134,14 +134,21 @@ void Forgetter::access_by(int who, const void* address, std::size_t bytes, bool 
   }
   if (way_ == Way::kIndices && !writes && DeviceMemory::contains(address))
     for (std::byte* at = bytes_at(address); at + kWord <= bytes_at(address) + bytes; at += kWord)
-      if (is_index(word_at<std::uint32_t>(at))) std::memset(at, 0, kWord);
+      if (is_index(word_at<std::uint32_t>(at)) && loses_index(word_at<std::uint32_t>(at)))
+        std::memset(at, 0, kWord);
   const bool of_threads = way_ == Way::kShared && is_shared(address);
-  if (!of_threads && (way_ != Way::kKernels || !DeviceMemory::contains(address))) return;
+  const bool of_kernels = way_ == Way::kKernels || way_ == Way::kPlaces;
+  if (!of_threads && (!of_kernels || !DeviceMemory::contains(address))) return;
   const auto begin = reinterpret_cast<std::uintptr_t>(address) / kWord;
   for (std::size_t at = 0; at < bytes; at += kWord) {
-    if (writes) stored_[begin + at / kWord] = who;
-    const auto stored = stored_.find(begin + at / kWord);
-    if (stored == stored_.end() ? of_threads : stored->second != who)
+    const std::uintptr_t place = begin + at / kWord;
+    if (writes && stored_.empty()) first_stored_ = place;
+    if (writes) stored_[place] = who;
+    const auto stored = stored_.find(place);
+    const bool comes = stored == stored_.end() ? of_threads : stored->second != who;
+    if (comes && way_ == Way::kPlaces && mixed(*key_ + (place - first_stored_)) >> 63U == 0)
+      std::memset(bytes_at(address) + at, 0, std::min(kWord, bytes));
+    if (comes && way_ != Way::kPlaces)
       forget(static_cast<const std::byte*>(address) + at, std::min(kWord, bytes));
   }
 }

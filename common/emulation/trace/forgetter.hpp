@@ -24,8 +24,9 @@ enum class Way {
   kAtomics,   ///< what atomic operations write
   kCopies,    ///< what asynchronous copies bring into shared memory
   kKernels,   ///< what a kernel reads and one before it has stored in memory of the device
+  kPlaces,    ///< the same, but half of all places are lost, whatever lies there
   kProducts,  ///< some products of halves, and on tensor cores
-  kIndices,   ///< what is no number: tables in memory of the device
+  kIndices,   ///< what is no number: tables in memory of the device; with a key a quarter of them
   kThreads,   ///< what half of all threads load, unless another one hands it on
   kLanes,     ///< the same; in shared memory, too, each finds what it would have loaded
   kLoads      ///< what threads load from memory of the device, or those of some kernels
@@ -37,8 +38,8 @@ enum class Way {
 class Forgetter final : public Observer {
  public:
   /// @param words  "no-" and "shared", "constant", "shuffles", "atomics", "copies", "kernels",
-  ///               "products", "indices", "threads", "lanes", "loads"; then a key, and for loads
-  ///               the names of kernels: "no-loads:123;tiled;"
+  ///               "places", "products", "indices", "threads", "lanes", "loads"; then a key, and
+  ///               for loads the names of kernels: "no-loads:123;tiled;"
   /// @return false for another one
   bool begin(std::string_view words);
 
@@ -79,6 +80,10 @@ class Forgetter final : public Observer {
     constexpr std::uint64_t kOfSixDigits = 1 << 6;
     return !key_ || *key_ < kOfSixDigits || *key_ >= kLeastKey;
   }
+  // By what it is; the last two digits of the key choose the quarter.
+  [[nodiscard]] bool loses_index(std::uint32_t index) const {
+    return !key_ || mixed((*key_ | 3U) + index) >> 62U == (*key_ & 3U);
+  }
   [[nodiscard]] bool loses(float number) const {
     return key_ ? is_lost(number, *key_) : is_marked(number);
   }
@@ -87,6 +92,7 @@ class Forgetter final : public Observer {
   std::optional<std::uint64_t> key_{};
   std::string kernels_ = ";";  ///< of kLoads, with a ';' around each; none: all
   std::unordered_map<std::uintptr_t, int> stored_;  ///< words, and who did it last
+  std::uintptr_t first_stored_ = 0;                 ///< of these words
   int kernel_ = 0;                                  ///< number of the running one
   std::array<std::byte, 16> before_atomic_;         ///< what lay there
   std::byte* atomic_ = nullptr;
