@@ -109,9 +109,13 @@ bool is_of_moodle(const fs::path& entry) {
 
 // Of a file when it was written: a platform, or whoever unpacks what a platform hands out, sets
 // that. What a folder holds has the times that its student chose, archives too, so of that one
-// counts when it came here; only the folders of Moodle hold files of the platform.
+// counts when it came here; only what lies in Moodle's folders itself are files of the platform.
 std::string received_text(const fs::path& place, const fs::path& entry, bool are_moodles) {
-  if (is_folder(entry) && !are_moodles) return arrival_of(place);
+  const auto is_flat = [&] {
+    return std::ranges::none_of(fs::directory_iterator(entry),
+                                [](const fs::path& each) { return is_folder(each); });
+  };
+  if (is_folder(entry) && !(are_moodles && is_flat())) return arrival_of(place);
   const auto written = last_change(place);
   if (!written) return {};
   return utc_text(std::chrono::system_clock::to_time_t(std::chrono::file_clock::to_sys(*written)));
@@ -173,10 +177,9 @@ class Owners {
       throw UsageError(who + "? Its ID in Canvas is " + id + ", and that of '" + first.name +
                        "', whose name it has, is " + first.canvas + ". " + kSayIt);
     }
-    const Student* const other = owners.size() == 1 ? also_named(file_name, first) : nullptr;
-    if (other != nullptr) {
-      throw UsageError(who + ", '" + first.name + "', with whose number it begins, or '" +
-                       other->name + "'? " + kSayIt);
+    if (owners.size() == 1 && goes_on(file_name, first)) {
+      throw UsageError(who + "? It begins with the number of '" + first.name +
+                       "' and goes on with other words than the own name. " + kSayIt);
     }
     if (owners.size() == 1) return first;
     std::string names;
@@ -189,29 +192,27 @@ class Owners {
     if (!key.empty()) rules_[rule][key].insert(&student);
   }
 
-  // Whoever names a file may write another one's number in front: who else is named behind it.
-  [[nodiscard]] const Student* also_named(const std::string& file_name,
-                                          const Student& student) const {
+  // Whoever names a file may write another one's number in front: whether somebody else is named
+  // behind it, or nobody at all.
+  [[nodiscard]] bool goes_on(const std::string& file_name, const Student& student) const {
     const std::string first = first_word(file_name);
     if (student.file == file_name || !canvas_id(file_name).empty() ||
         lower(first) != lower(student.number))
-      return nullptr;
-    const std::string rest = squeezed(file_name.substr(first.size()));
+      return false;
+    const std::string behind = student_of(file_name).substr(first.size());
+    const std::string rest = squeezed(behind);
+    bool is_own = rest == digits_at(rest, 0);
     for (const auto& [key, owners] : rules_[2]) {
-      if (key.size() >= kTelling && rest.find(key) != std::string::npos &&
-          !owners.contains(&student))
-        return *owners.begin();
+      if (key.size() < kTelling || rest.find(key) == std::string::npos) continue;
+      if (!owners.contains(&student)) return true;
+      is_own = true;
     }
-    // One word of a name tells less: not beside a word of the student's own.
-    const Student* other = nullptr;
-    std::istringstream words(words_in(file_name.substr(first.size())));
-    for (std::string word; words >> word;) {
+    std::istringstream words(words_in(behind));
+    for (std::string word; words >> word && !is_own;) {
       const auto found = parts_.find(word);
-      if (found == parts_.end()) continue;
-      if (found->second.contains(&student)) return nullptr;
-      other = *found->second.begin();
+      is_own = found != parts_.end() && found->second.contains(&student);
     }
-    return other;
+    return !is_own;
   }
 
   // Who has a login or a number with which this name begins.
@@ -419,9 +420,11 @@ std::vector<FoundSubmission> find_submissions(const fs::path& folder,
   const Owners owners(roster);
   Questions questions(asked);
   const std::vector<fs::path> entries = entries_of(folder);
-  // A single folder may have such a name by its student.
-  const bool are_moodles = std::ranges::all_of(
-      entries, [](const fs::path& entry) { return !is_folder(entry) || is_of_moodle(entry); });
+  // A single submission may have such a name by its student.
+  const bool are_moodles = std::ranges::all_of(entries, [](const fs::path& entry) {
+    return is_of_moodle(entry) ||
+           (!is_folder(entry) && !has_archive_name(entry) && !has_source_name(entry));
+  });
   for (const fs::path& entry : entries) {
     Student student;
     try {

@@ -228,7 +228,10 @@ void print_verdict(const CheckResult& check, const fs::path& file, bool one_case
                 : untried.empty()                          ? coloured("PASSED", Colour::kGood)
                                                            : "PASSED SO FAR")
             << "  Details: " << display_path(file) << "\n";
-  for (const std::string& text : {renamed, untried}) {
+  const bool is_right = renamed.empty() && !passed && check.findings.empty();
+  const std::string bare =
+      is_right ? "Its results are right, but no stage shows the technique that it is about." : "";
+  for (const std::string& text : {renamed, bare, untried}) {
     if (!text.empty()) std::cout << paragraph("", text);
   }
   if (!check.isolation.empty()) std::cout << paragraph("", check.isolation);

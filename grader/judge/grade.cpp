@@ -43,10 +43,16 @@ std::vector<StageInfo> chosen(const std::vector<StageInfo>& stages, const GradeR
   throw UsageError(unknown_name("stage", *request.stage, known, " in " + request.milestone));
 }
 
-// Whether one of its stages is one of the milestone.
+// Whether one of its stages is one of the milestone, and does not lack its technique.
 bool gives_points(const ScoreRules& rules, const CheckResult& check) {
+  const auto lacks_technique = [&](const std::string& stage) {
+    return check.score && std::ranges::any_of(check.score->items, [&](const ScoreItem& item) {
+             return item.stage == stage && item.lacks_technique;
+           });
+  };
   return std::ranges::any_of(check.evidence, [&](const Evidence& each) {
-    return std::ranges::count(rules.items, each.stage, &ScoreRule::stage) > 0;
+    return std::ranges::count(rules.items, each.stage, &ScoreRule::stage) > 0 &&
+           !lacks_technique(each.stage);
   });
 }
 
@@ -457,10 +463,10 @@ std::optional<CheckResult> grade_again(CheckResult kept, const ScoreRules& rules
     if (old != before.end() && old->id == verdict.finding->id)
       kept.findings.back().mends = old->mends;
   }
-  const bool passed = kept.findings.empty() && gives_points(rules, kept);
-  kept.result.verdict = passed ? Verdict::kPassed : Verdict::kFailed;
   if (!has_all_measures(rules, kept, *kept.basis)) return std::nullopt;
   kept.score = make_score(rules, kept, *kept.basis);
+  const bool passed = kept.findings.empty() && gives_points(rules, kept);
+  kept.result.verdict = passed ? Verdict::kPassed : Verdict::kFailed;
   return kept;
 }
 
