@@ -34,6 +34,9 @@ StageCounts counts_of_one(const StageInfo& stage, const ConvShape& layer) {
 void take_counts(Submission& submission, const Call& call, StageCounts& counts) {
   counts.launches = call.notes.launches;
   counts.counted = call.accesses;
+  counts.allocated = 0;
+  for (const DeviceTransfer& each : call.notes.transfers)
+    if (each.what == "allocation") counts.allocated += each.bytes;
   const auto makes = [&](const char* kind) {
     return std::ranges::any_of(counts.counted.products, [&](const ProductNote& note) {
       return note.kind.starts_with(kind);
@@ -375,6 +378,14 @@ const std::vector<Counter>& counters() {
              if (note.writes && !note.atomic && note.space == "global")
                bytes += static_cast<double>(note.lanes) * note.bytes;
            return bytes / static_cast<double>(stage.shape.output_size() * kFloat);
+         },
+         true},
+        {"workspace-per-output", "numbers allocated beside the arrays, for each output", false,
+         [](const StageCounts& stage) {
+           const ConvShape& s = stage.shape;
+           const std::int64_t arrays = s.input_size() + s.weights_size() + s.output_size();
+           return static_cast<double>(stage.allocated / kFloat - arrays) /
+                  static_cast<double>(s.output_size());
          },
          true},
         {"async-copies-per-input",

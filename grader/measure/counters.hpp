@@ -21,6 +21,7 @@ struct StageCounts {
   ConvShape shape{};
   std::vector<DeviceLaunch> launches{};
   AccessNotes counted{};
+  std::int64_t allocated = 0;  ///< bytes
   /// Of the output the part that products on tensor cores, or of halves, make; other such products
   /// are for nothing.
   double product_part = 1.0;
