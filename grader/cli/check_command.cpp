@@ -388,9 +388,8 @@ CheckResult grade_as_named(const GradeRequest& request, CheckPrinter& printer) {
 
 void print_points(const CheckResult& check, const Options& options) {
   // If nothing runs, a table of zeros would not help.
-  const bool passed = check.result.verdict == Verdict::kPassed;
   std::optional<Score> shown;
-  if (check.score && (passed || check.score->earned() > 0.0)) {
+  if (check.score && (check.findings.empty() || check.score->earned() > 0.0)) {
     shown = of_stage(*check.score, options.stage);
   }
   const std::string points = points_tables(check, shown);
