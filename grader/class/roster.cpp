@@ -111,11 +111,10 @@ bool is_of_moodle(const fs::path& entry) {
 // that. What a folder holds has the times that its student chose, archives too, so of that one
 // counts when it came here; only what lies in Moodle's folders itself are files of the platform.
 std::string received_text(const fs::path& place, const fs::path& entry, bool are_moodles) {
-  const auto is_flat = [&] {
-    return std::ranges::none_of(fs::directory_iterator(entry),
-                                [](const fs::path& each) { return is_folder(each); });
-  };
-  if (is_folder(entry) && !(are_moodles && is_flat())) return arrival_of(place);
+  std::error_code unreadable;
+  const fs::directory_iterator files(entry, unreadable);
+  if (is_folder(entry) && !(are_moodles && std::ranges::none_of(files, is_folder)))
+    return arrival_of(place);
   const auto written = last_change(place);
   if (!written) return {};
   return utc_text(std::chrono::system_clock::to_time_t(std::chrono::file_clock::to_sys(*written)));
@@ -178,8 +177,7 @@ class Owners {
                        "', whose name it has, is " + first.canvas + ". " + kSayIt);
     }
     if (owners.size() == 1 && goes_on(file_name, first)) {
-      throw UsageError(who + "? It begins with the number of '" + first.name +
-                       "' and goes on with other words than the own name. " + kSayIt);
+      throw UsageError(who + "? Only its number is that of '" + first.name + "'. " + kSayIt);
     }
     if (owners.size() == 1) return first;
     std::string names;
@@ -192,8 +190,7 @@ class Owners {
     if (!key.empty()) rules_[rule][key].insert(&student);
   }
 
-  // Whoever names a file may write another one's number in front: whether somebody else is named
-  // behind it, or nobody at all.
+  // Whoever names a file may write another one's number in front, and somebody's name behind it.
   [[nodiscard]] bool goes_on(const std::string& file_name, const Student& student) const {
     const std::string first = first_word(file_name);
     if (student.file == file_name || !canvas_id(file_name).empty() ||
