@@ -352,7 +352,6 @@ std::vector<Mend> with_second_changes(const std::vector<const Edit*>& near, Edit
                                       const Wrong& wrong, const BuildEdited& build) {
   file.add_second_changes(near);
   file.keep_at_most(kMostEdits);
-  fprintf(stderr, "SECOND %zu\n", file.edits().size());
   if (file.edits().empty()) return {};
   const std::filesystem::path built = build_all(file, build);
   if (built.empty()) return {};
