@@ -62,12 +62,13 @@ ConvShape drawn_like(ConvShape shape) {
 }
 
 TracedRun run_traced(Submission& submission, const StageInfo& stage, const ConvShape& shape,
-                     const std::string& mode, const std::vector<std::string>& settings) {
+                     const std::string& mode, const std::vector<std::string>& settings,
+                     bool has_whole_numbers) {
   std::vector<std::string> environment = settings;
   environment.insert(environment.end(), {"CONVLAB_EMU_THREADS=1", "CONVLAB_EMU_TRACE=" + mode});
   submission.set_environment(std::move(environment));
   TracedRun run{.arrays = submission.prepare(shape, Placement::kAligned)};
-  fill_random({.shape = shape}, kCountedSeed, run.arrays);
+  fill_random({.shape = shape, .exact = has_whole_numbers}, kCountedSeed, run.arrays);
   run.call = submission.run(stage.id);
   submission.set_environment({});
   const std::string where = "a convolution of " + to_string(shape);

@@ -38,8 +38,10 @@ struct TracedRun {
 
 /// @param mode      of CONVLAB_EMU_TRACE
 /// @param settings  further variables of the emulated device
+/// @param has_whole_numbers  so that every right order of summation gives the same
 TracedRun run_traced(Submission& submission, const StageInfo& stage, const ConvShape& shape,
-                     const std::string& mode, const std::vector<std::string>& settings = {});
+                     const std::string& mode, const std::vector<std::string>& settings = {},
+                     bool has_whole_numbers = false);
 
 /// A convolution like this one, of a batch and an image that nobody knows beforehand, neither
 /// larger: what a stage shows there, it does not keep for the shapes that it knows. The image is a

@@ -437,7 +437,7 @@ StageSteps record_stage(Submission& submission, const StageInfo& stage, const Co
   std::vector<std::string> settings = {"CONVLAB_EMU_POISON=numbered"};
   if (steps.fault && !steps.fault->writes) settings.emplace_back("CONVLAB_EMU_READS=forgiven:0");
   TracedRun record =
-      run_traced(submission, stage, shape, "steps:" + listed(block) + ":" + kernel, settings);
+      run_traced(submission, stage, shape, "steps:" + listed(block) + ":" + kernel, settings, true);
   steps.notes = std::move(record.call.steps);
   if (!record.call.failure) compare_output(record, steps);
   return steps;
