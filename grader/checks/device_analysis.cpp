@@ -125,7 +125,8 @@ Finding unwritten_constant(const std::string& name, const SourceText& sources, S
   const Seen copies =
       sources.quotes({"cudaMemcpyToSymbol"}) + sources.quotes({"cudaMemcpyToSymbolAsync"});
   if (copies.empty())
-    return finding("E-unwritten-memory/no-copy", seen + "\nThere is no cudaMemcpyToSymbol.");
+    return finding("E-unwritten-memory/no-copy-to-symbol",
+                   seen + "\nThere is no cudaMemcpyToSymbol.");
   return finding("E-unwritten-memory/constant",
                  seen + "\nThese lines copy to constant memory:" + copies);
 }

@@ -68,12 +68,15 @@ TEST_CASE("catalogue: every variant that the program names exists, of a finding 
   CHECK(named > 120);
 }
 
-TEST_CASE("catalogue: no sentence has more than 25 words") {
+TEST_CASE("catalogue: each name stands once, and no sentence has more than 25 words") {
   std::istringstream lines(read_text(CONVLAB_SOURCE_DIR "/common/serve/findings.txt"));
+  std::set<std::string> names;
   for (std::string line; std::getline(lines, line);) {
     if (!line.starts_with("E-")) continue;
-    const Finding found = grader::finding(line.substr(0, line.find(':')), "");
+    const std::string name = line.substr(0, line.find(':'));
+    const Finding found = grader::finding(name, "");
     CAPTURE(line);
+    CHECK(names.insert(name).second);
     static const std::regex conditional(R"(\{if [^:]*: ([^}]*)\})");
     for (const std::string& text : {found.seen.text(), found.cause, found.next}) {
       CHECK(testing::longest_sentence(std::regex_replace(text, conditional, "$1")) <= 25);
