@@ -396,8 +396,9 @@ class Grading {
     const std::vector<std::string> parts = parts_asked(limits);
     StageCounts drawn = counts;
     // What only has to be right for the network's shapes, or is about them, is shown there.
+    const bool on_network = rule != rules.items.end() && rule->on_network;
     if (rules_of(request_) == Rules::kWorkbook && !supports_one_network(request_, stage) &&
-        std::ranges::count(parts, "layer-part") == 0) {
+        !on_network) {
       first = drawn_like(first);
       static_cast<void>(count_accesses(counting, stage, drawn_like(layer), drawn));
     }

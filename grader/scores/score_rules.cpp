@@ -78,6 +78,8 @@ void check_rule(const ScoreRule& rule) {
   require_range(rule.near_bound, "near_bound", 0.0, is_speed ? 1.0 : 0.0);
   require(rule.is_of_counters() != rule.limits.empty(),
           "needs a list of 'limits' for counters or a technique and nothing else");
+  require(!rule.on_network || rule.what == ScoreRule::What::kTechnique,
+          "has 'on_network', which only a technique may have");
   check_curve(rule.curve);
   check_limits(rule.limits);
 }
@@ -104,7 +106,8 @@ static void json_fields(JsonFields& fields, CounterLimit& limit) {
 static void json_fields(JsonFields& fields, ScoreRule& rule) {
   fields("stage", rule.stage, "item", rule.what, "points", rule.points)
       .defaulted("batch", rule.batch, "reference", rule.reference, "curve", rule.curve,
-                 "near_bound", rule.near_bound, "limits", rule.limits);
+                 "near_bound", rule.near_bound, "limits", rule.limits, "on_network",
+                 rule.on_network);
 }
 
 static void json_fields(JsonFields& fields, ScoreRules& rules) {

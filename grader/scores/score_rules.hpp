@@ -72,6 +72,7 @@ struct ScoreRule {
   std::vector<CurvePoint> curve{};  ///< ascending
   double near_bound = 0.0;  ///< all points from this share of the physical bound on; 0: never
   std::vector<CounterLimit> limits{};  ///< of counters
+  bool on_network = false;  ///< a technique of kernels that only the network's convolutions have
 
   [[nodiscard]] bool is_of_counters() const {
     return what == What::kCounters || what == What::kTechnique;

@@ -174,7 +174,7 @@ ErrorReport compare(const ConvShape& shape, const float* input, const float* wei
   std::mutex total_mutex;
 
   parallel_images(
-      shape.batch, shape.multiply_adds(), [&] { return ImageOracle(shape, prepared); },
+      shape.batch, threads_for(shape.multiply_adds()), [&] { return ImageOracle(shape, prepared); },
       [&](ImageOracle& oracle, int image) {
         Tally tally(shape, bound);
         oracle.load(input + image * shape.input_image_size(), tolerance.smallest_normal);

@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
-#include <limits>
 #include <list>
 #include <nlohmann/json.hpp>
 #include <utility>
@@ -207,7 +206,7 @@ std::vector<ExactPrediction> predict_exactly(const Network& network, std::span<c
   const std::int64_t pixels = network.preset().feature_shapes().front().size();
   std::vector<ExactPrediction> predictions(static_cast<std::size_t>(batch));
   parallel_images(
-      batch, std::numeric_limits<std::int64_t>::max(), [&] { return Pass(network); },
+      batch, omp_get_max_threads(), [&] { return Pass(network); },
       [&](Pass& pass, int i) {
         Features image(pixels);
         std::copy_n(images.begin() + i * pixels, pixels, image.values.begin());

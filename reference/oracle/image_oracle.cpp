@@ -116,7 +116,7 @@ std::vector<double> exact_sums(const ConvShape& shape, const float* input, const
   const PreparedWeights prepared(shape, weights);
   std::vector<double> sums(static_cast<std::size_t>(shape.output_size()));
   parallel_images(
-      shape.batch, shape.multiply_adds(), [&] { return ImageOracle(shape, prepared); },
+      shape.batch, threads_for(shape.multiply_adds()), [&] { return ImageOracle(shape, prepared); },
       [&](ImageOracle& oracle, int image) {
         double* const to = sums.data() + image * shape.output_image_size();
         oracle.load(input + image * shape.input_image_size());

@@ -98,22 +98,25 @@ class ImageOracle {
   std::vector<double> row_magnitudes_;
 };
 
-/// Runs body(state, image) for every image, spread over threads if so many products are worth it;
-/// each thread makes its own state. An exception in any thread reaches the caller after all threads
-/// have ended.
-template <class MakeState, class Body>
-void parallel_images(int batch, std::int64_t products, const MakeState& make_state,
-                     const Body& body) {
+/// How many threads so many products are worth.
+inline int threads_for(std::int64_t products) {
   constexpr std::int64_t kWorthThread = 1'000'000;
+  return static_cast<int>(
+      std::clamp<std::int64_t>(products / kWorthThread, 1, omp_get_max_threads()));
+}
+
+/// Runs body(state, image) for every image, spread over threads; each thread makes its own state.
+/// An exception in any thread reaches the caller after all threads have ended.
+template <class MakeState, class Body>
+void parallel_images(int batch, int most_threads, const MakeState& make_state, const Body& body) {
   std::atomic<int> next = 0;
   const auto work = [&](std::size_t /*thread*/) {
     auto state = make_state();
     for (int image = next++; image < batch; image = next++) body(state, image);
   };
-  const auto threads =
-      std::min<std::int64_t>({batch, omp_get_max_threads(), products / kWorthThread});
+  const auto threads = static_cast<std::size_t>(std::min(batch, most_threads));
   if (threads <= 1) return work(0);
-  in_threads(static_cast<std::size_t>(threads), static_cast<std::size_t>(threads), work);
+  in_threads(threads, threads, work);
 }
 
 }  // namespace convlab::oracle

@@ -250,16 +250,19 @@ struct Found {
   std::vector<const Edit*> near{};  ///< where none is enough: nearest()
 };
 
+using Gain = std::pair<std::pair<int, int>, const Edit*>;
+constexpr std::pair kNothing(0, 0);
+
 // Of the statements with the best edits those that exchange two names.
-std::vector<const Edit*> nearest(const std::vector<const Edit*>& best) {
+std::vector<const Edit*> nearest(const std::vector<Gain>& best) {
   constexpr std::size_t kMostStatements = 2;
   std::vector<const Edit*> near;
   std::set<std::size_t> sites;
-  for (const Edit* each : best) {
-    if (each->choices.size() != 1 || each->before.empty() || each->after.empty()) continue;
-    const std::size_t site = each->choices.front().first;
-    if (sites.size() < kMostStatements) sites.insert(site);
-    if (sites.contains(site) && each->kind == Kind::kExchange) near.push_back(each);
+  for (const auto& [gain, edit] : best) {
+    if (edit->choices.size() != 1 || edit->before.empty() || edit->after.empty()) continue;
+    const std::size_t site = edit->choices.front().first;
+    if (gain > kNothing && sites.size() < kMostStatements) sites.insert(site);
+    if (sites.contains(site) && edit->kind == Kind::kExchange) near.push_back(edit);
   }
   return near;
 }
@@ -272,7 +275,6 @@ Found search(Trials& trials, const std::vector<Edit>& edits) {
   for (const Edit& edit : edits) tried.push_back({&edit});
   const std::vector<unsigned> right = try_all(trials, tried, mends);
   if (!mends.empty()) return {mends};
-  using Gain = std::pair<std::pair<int, int>, const Edit*>;
   std::vector<Gain> gains;
   for (std::size_t i = 0; i < right.size(); ++i)
     gains.emplace_back(trials.gain(right[i]), tried[i].front());
@@ -289,7 +291,7 @@ Found search(Trials& trials, const std::vector<Edit>& edits) {
   std::vector<Changes> pairs;
   std::set<std::set<std::size_t>> lines;
   for (const auto& [gain, first] : gains) {
-    if (gain <= std::pair(0, 0) || lines.size() == kMostPartners) break;
+    if (gain <= kNothing || lines.size() == kMostPartners) break;
     if (!lines.insert(first->lines).second) continue;
     for (const auto& [other, second] : gains) {
       if (pairs.size() < kMostPairs && !share_a_site(*first, *second)) {
@@ -297,9 +299,7 @@ Found search(Trials& trials, const std::vector<Edit>& edits) {
       }
     }
   }
-  std::vector<const Edit*> order;
-  for (const auto& [gain, edit] : gains) order.push_back(edit);
-  const std::vector<const Edit*> near = nearest(order);
+  const std::vector<const Edit*> near = nearest(gains);
   try_all(trials, pairs, mends);
   if (!mends.empty()) return {mends, false, near};
   for (const auto& [gain, edit] : gains) {
@@ -339,12 +339,14 @@ class EditedProgram {
   Submission& submission() { return submission_; }
 
   std::vector<Mend> confirmed(const Wrong& wrong, const ByLines& mends, bool is_part) {
-    Confirmation confirmation(submission_, wrong);
-    return confirm(confirmation, mends, wrong.file, is_part);
+    if (mends.empty()) return {};
+    if (!confirmation_) confirmation_.emplace(submission_, wrong);
+    return confirm(*confirmation_, mends, wrong.file, is_part);
   }
 
  private:
   Submission submission_;
+  std::optional<Confirmation> confirmation_{};
 };
 
 // Edits that are changed once more in the same statement: one place tells more than two.

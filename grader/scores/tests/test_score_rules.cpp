@@ -83,6 +83,8 @@ TEST_CASE("score rules: what is wrong is told with file, item and reason") {
       {counters + "]}", "needs a list of 'limits'"},
       {counters + R"({"counter": "speed", "at_most": 1}]})", "loads-per"},
       {counters + R"({"counter": "tensor-share"}]})", "either 'at_most' or"},
+      {counters + R"({"counter": "tensor-share", "at_least": 1}], "on_network": true})",
+       "has 'on_network', which only a technique may have"},
   }));
   CAPTURE(item);
   CHECK_THAT(complaint(item), Catch::Matchers::ContainsSubstring(words));
