@@ -146,7 +146,8 @@ void Forgetter::access_by(int who, const void* address, std::size_t bytes, bool 
     if (writes) stored_[place] = who;
     const auto stored = stored_.find(place);
     const bool comes = stored == stored_.end() ? of_threads : stored->second != who;
-    if (comes && way_ == Way::kPlaces && mixed(key_.value_or(0) + (place - first_stored_)) >> 63U == 0)
+    if (comes && way_ == Way::kPlaces &&
+        mixed(key_.value_or(0) + (place - first_stored_)) >> 63U == 0)
       std::memset(bytes_at(address) + at, 0, std::min(kWord, bytes));
     if (comes && way_ != Way::kPlaces)
       forget(static_cast<const std::byte*>(address) + at, std::min(kWord, bytes));

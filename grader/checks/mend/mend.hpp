@@ -30,11 +30,11 @@ struct Wrong {
 
 /// Tries single edits of the file's tokens; where none is enough, two of which one already makes
 /// more outputs right, or in one statement two exchanged counters and one other size. All edits are
-/// compiled into one program and chosen at run time, so each costs one run of a few small shapes. An
-/// edit is a mend if it makes every shape and every case right, with arrays that begin and end at
-/// guard pages and with several threads. Where none does, the one counts that makes the failing case
-/// and the most others right, if none of the rest fails as the check saw: Mend::rest tells what is
-/// left.
+/// compiled into one program and chosen at run time, so each costs one run of a few small shapes.
+/// An edit is a mend if it makes every shape and every case right, with arrays that begin and end
+/// at guard pages and with several threads. Where none does, the one counts that makes the failing
+/// case and the most others right, if none of the rest fails as the check saw: Mend::rest tells
+/// what is left.
 /// @return the mends, one of a line; none if there is none, or if they lie in more than kMostLines
 ///         lines, so that they prove no place
 std::vector<Mend> find_mends(const Wrong& wrong, const BuildEdited& build);
