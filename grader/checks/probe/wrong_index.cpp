@@ -1,6 +1,7 @@
 #include "grader/checks/probe/wrong_index.hpp"
 
 #include <algorithm>
+#include <array>
 #include <map>
 #include <string_view>
 #include <utility>
@@ -97,16 +98,26 @@ std::vector<std::int64_t> variables_of(const Label& at) {
 
 namespace {
 
+// How many values a variable of an output's index has.
+int range_of(std::size_t v, const ConvShape& s) {
+  return std::array{s.batch, s.out_channels, 1, s.out_height(), 1, s.out_width(), 1}[v];
+}
+
 // Of a variable with one value at each shape: whether it is everywhere the last one.
 bool is_last(std::size_t v, const std::vector<ConvShape>& shapes,
              const std::vector<std::vector<Point>>& points) {
   for (std::size_t i = 0; i < shapes.size(); ++i) {
-    const ConvShape& s = shapes[i];
-    const std::vector<int> sizes = {s.batch, s.out_channels, 1, s.out_height(),
-                                    1,       s.out_width(),  1};
-    if (!points[i].empty() && points[i].front().variables[v] + 1 != sizes[v]) return false;
+    if (!points[i].empty() && points[i].front().variables[v] + 1 != range_of(v, shapes[i]))
+      return false;
   }
   return true;
+}
+
+// Whether a variable without a factor was measured. Where several sums have the same place the last
+// one stays; a variable that has a single value says nothing.
+bool has_no_effect(std::size_t v, const IndexForm& form, const std::vector<ConvShape>& shapes) {
+  return form.array == IndexForm::Array::kOutput && form.right[v] != number_expression(0) &&
+         std::ranges::any_of(shapes, [&](const ConvShape& s) { return range_of(v, s) > 1; });
 }
 
 }  // namespace
@@ -208,10 +219,8 @@ std::string differences(const IndexForm& form, const NamedIndex& index,
       parts.push_back("sums of one " + name + " alone are found");
       continue;
     }
-    if (!factor && form.array == IndexForm::Array::kOutput) {
-      if (right != none) parts.push_back(name + " is missing or has no effect");
-      continue;
-    }
+    if (!factor && has_no_effect(v, form, shapes))
+      parts.push_back(name + " is missing or has no effect");
     if (!factor || *factor == right) continue;
     parts.push_back(*factor == none ? name + " is missing"
                     : right == none ? name + " occurs in it, times " + factor->text()
@@ -233,11 +242,9 @@ namespace {
 // For {1} to {4} of a text: the array, its index, the right one, and how they differ.
 std::vector<std::string> texts_of(const IndexForm& form, const NamedIndex& index,
                                   const std::vector<ConvShape>& shapes) {
-  const bool stores = form.array == IndexForm::Array::kOutput;
   NamedIndex right{.factors = {form.right.begin(), form.right.end()}};
   for (std::size_t v = 0; v < right.factors.size(); ++v) {
-    // Of an output it is missing; otherwise it was not measured.
-    if (!index.factors[v] && !stores) right.factors[v].reset();
+    if (!index.factors[v] && !has_no_effect(v, form, shapes)) right.factors[v].reset();
   }
   return {form.name(), index.text(), right.text(), differences(form, index, shapes)};
 }

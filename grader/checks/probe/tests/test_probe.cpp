@@ -175,6 +175,25 @@ TEST_CASE("probe: an index is named by what it is, not by a letter in it") {
   CHECK(fact.title == "some products use another element");
 }
 
+TEST_CASE("probe: a variable with one value is not said to be missing in an output's index") {
+  const std::vector<ConvShape> shapes = {{1, 2, 1, 9, 12, 3, 1}, {1, 5, 1, 8, 8, 3, 1}};
+  std::vector<std::vector<Point>> points(shapes.size());
+  for (std::size_t i = 0; i < shapes.size(); ++i) {
+    const ConvShape& s = shapes[i];
+    for (std::int64_t o = 0; o < s.output_size(); ++o) {
+      const Label at = output_label(s, o);
+      points[i].push_back(
+          {variables_of(at), at.m * s.out_channels * s.out_height() + at.h * s.out_width() + at.w});
+    }
+  }
+  const IndexForm& form = form_of(IndexForm::Array::kOutput);
+  const auto index = named_index(form, shapes, points);
+  REQUIRE(index);
+  const Explanation fact = index_fact(form, *index, shapes);
+  CHECK(says(fact, "as the sums show it: m is multiplied by M·H_out, not by H_out·W_out"));
+  CHECK(says(index_fact(form, *index, {{2, 2, 1, 9, 12, 3, 1}}), "b is missing or has no effect"));
+}
+
 TEST_CASE("probe: the smallest shape that fails, and a rule that fresh shapes confirmed") {
   Loops incomplete;
   incomplete.factor = [](const ConvShape& s, const Label& at) {
