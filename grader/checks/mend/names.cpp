@@ -38,6 +38,24 @@ bool is_known_at(const Site& site, const Variable& each) {
   return each.begin < site.begin && site.begin < each.end;
 }
 
+// Whether it keeps its first value, so that both names stand for the same number. Tokens of
+// punctuation are single characters.
+bool keeps_value(const rewrite::Source& source, const Variable& each) {
+  const auto is_one_of = [&](std::size_t token, std::string_view characters) {
+    return source[token].text.size() == 1 &&
+           characters.find(source[token].text) < characters.size();
+  };
+  for (std::size_t i = each.begin; i + 2 < each.end; ++i) {
+    if (!source.is(i, each.name)) continue;
+    const bool is_set = source.is(i + 1, "=") && !source.is(i + 2, "=");
+    const bool is_changed = is_one_of(i + 1, "+-*/%") && source.is(i + 2, "=");
+    const bool steps = is_one_of(i + 1, "+-") && source.is(i + 2, source[i + 1].text);
+    const bool is_stepped = is_one_of(i - 1, "+-") && source.is(i - 2, source[i - 1].text);
+    if (is_set || is_changed || steps || is_stepped) return false;
+  }
+  return true;
+}
+
 }  // namespace
 
 // What the statements of its function use.
@@ -98,7 +116,7 @@ void EditableFile::add_declared(const Site& site, Names& names) const {
   }
   for (const Variable& each : outline_.variables) {
     if (!is_known_at(site, each)) continue;
-    names.values.erase(each.alias);
+    if (keeps_value(source_, each)) names.values.erase(each.alias);
     if (each.is_floating) names.values.erase(each.name);
     if (each.is_counter && names.values.contains(each.name)) names.counters.insert(each.name);
   }

@@ -515,3 +515,17 @@ void f(const ConvShape& s, float* y) {
   }));
   CHECK(file.text().find("y[h * W + w]") != std::string::npos);
 }
+
+TEST_CASE("a variable that changes is no other name for its first value") {
+  const EditableFile file(R"(
+void f(const int* input, int* output, int count, int columns) {
+  const int first = columns / 2;
+  for (int i = first; i < count; i += columns) {
+    int rest = first;
+    output[i] = input[rest % columns];
+  }
+}
+)");
+  CHECK(has(file, Kind::kName, 5, "i"));
+  CHECK_FALSE(has(file, Kind::kName, 6, "output[i] = input[first % columns];"));
+}
