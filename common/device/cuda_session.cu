@@ -351,7 +351,7 @@ class CudaSession final : public DeviceSession {
   [[maybe_unused]] double start_up_ms_;  // of a GPU
   SmClock clock_;
   DeviceBuffer<float> flush_;
-  DeviceBuffer<float> sink_{1};
+  DeviceBuffer<float> sink_{CONVLAB_EMULATED ? 0 : 1};  // the flush writes it
 #if CONVLAB_EMULATED
   bool withholds_ = false;
 #endif

@@ -56,7 +56,7 @@ std::string pointer_text(const void* address) {
 }
 
 std::string allocation_text(const Allocation& allocation) {
-  return "allocation " + std::to_string(allocation.number) + " of " +
+  return "allocation " + std::to_string(allocation.told) + " of " +
          std::to_string(allocation.bytes) + " bytes at " + pointer_text(allocation.begin);
 }
 
@@ -240,7 +240,9 @@ std::byte* DeviceMemory::allocate(std::size_t bytes, MemoryKind kind) {
   if (!settings().arrays_at_begin) allocation.begin += round_up(rounded, kPage) - rounded;
   allocation.bytes = bytes;
   allocation.kind = kind;
+  if (live_.empty()) before_ = count_;
   allocation.number = ++count_;
+  allocation.told = count_ - before_;
   allocation.redzone = redzone_of(allocation.number);  // what is chosen later changes no neighbour
   fill_surroundings(allocation);
   if (!is_sparse)

@@ -26,6 +26,7 @@ struct Allocation {
   std::byte* pages = nullptr;  ///< the pages mapped for it, at one end of which it lies
   std::size_t page_bytes = 0;
   std::uint64_t number = 0;  ///< counts allocations from 1
+  std::uint64_t told = 0;    ///< the same since the device was empty: one convolution's own
   Redzone redzone{};
   int users = 0;  ///< DeviceAccess objects that keep it accessible
   bool is_open = true;
@@ -168,6 +169,7 @@ class DeviceMemory {
   std::vector<Allocation> kept_;
   std::size_t used_ = 0;
   std::uint64_t count_ = 0;
+  std::uint64_t before_ = 0;  ///< of them, when the device was empty last
   std::uint64_t changes_ = 0;
 };
 

@@ -66,11 +66,18 @@ class CopyFinder {
 
  private:
   static constexpr std::size_t kMostOfConstant = 12;
+  inline static const std::string kFirst = "convlab_mend_";
 
   [[nodiscard]] bool is(std::size_t i, std::string_view text) const { return source_.is(i, text); }
   [[nodiscard]] bool is_name(std::size_t i) const {
     return i < source_.size() && source_[i].kind == Token::Kind::kIdentifier &&
            !rewrite::is_keyword(source_[i].text);
+  }
+
+  // The first token in [i, end) outside of inner brackets with this text, or end.
+  [[nodiscard]] std::size_t find(std::size_t i, std::size_t end, std::string_view text) const {
+    while (i < end && !is(i, text)) i = source_.opens(i) ? source_.partner(i) + 1 : i + 1;
+    return std::min(i, end);
   }
 
   void add(Kind kind, std::vector<Splice> splices, std::size_t moved_to = 0) {
@@ -229,6 +236,9 @@ class CopyFinder {
     const bool is_parameter = is(i, "float") && is_name(i + 1) && source_.in_parentheses(i) &&
                               (is(i + 2, ",") || is(i + 2, ")")) && !is(i - 1, "const");
     if (is_parameter) add(Kind::kType, {{i, i + 1, "float&"}});
+    const bool is_vector = is(i, ">") && is_name(i + 1) && source_.in_parentheses(i) &&
+                           (is(i + 2, ",") || is(i + 2, ")"));
+    if (is_vector) add(Kind::kType, {{i, i + 1, ">&"}});
   }
 
   // Without a line for OpenMP, without one of its clauses, or with one loop less.
@@ -311,34 +321,68 @@ class CopyFinder {
     }
   }
 
-  // if (thread < n) a[thread] = …; with more elements than threads.
-  void repeat(const Statement& statement) {
-    const std::size_t begin = statement.begin;
-    const std::size_t name = begin + 2;
-    if (!is(begin, "if") || !source_.opens(begin + 1) || !is_name(name) || !is(name + 1, "<"))
-      return;
-    const std::size_t close = source_.partner(begin + 1);
-    if (source_.has(name, close, {"&", "|"}) || source_.has(close, statement.end, {"else"})) return;
-    const std::string own(source_[name].text);
+  // How far a value that is made of a thread's number is from that of the next pass: of all threads
+  // of its block, and of all blocks if it counts them. Empty if it is not made of one.
+  [[nodiscard]] std::string step_of(std::size_t name) const {
     const auto known = std::ranges::find_if(outline_.variables, [&](const Variable& each) {
-      return each.name == own && each.begin <= begin && begin < each.end &&
+      return is(name, each.name) && each.begin <= name && name < each.end &&
              each.alias.find("threadIdx") != std::string::npos;
     });
-    if (known == outline_.variables.end()) return;
+    if (known == outline_.variables.end()) return {};
     std::string step;
     for (const std::string axis : {"x", "y", "z"}) {
-      if (known->alias.find("threadIdx." + axis) != std::string::npos)
-        step += (step.empty() ? "blockDim." : " * blockDim.") + axis;
+      for (const auto& [counts, size] :
+           {std::pair("threadIdx.", "blockDim."), std::pair("blockIdx.", "gridDim.")}) {
+        if (known->alias.find(counts + axis) == std::string::npos) continue;
+        step += (step.empty() ? "" : " * ") + (size + axis);
+      }
     }
-    const std::string counter = "convlab_mend_i";
-    std::vector<Splice> splices = {{begin, close + 1,
-                                    "for (int " + counter + " = " + own + "; " + counter + " < " +
-                                        source_.text(name + 2, close) + "; " + counter +
-                                        " += " + step + ")"}};
-    for (std::size_t i = close + 1; i < statement.end; ++i) {
-      if (is(i, own)) splices.push_back({i, i + 1, counter});
+    return step;
+  }
+
+  // [begin, end): the loops that stand for comparisons of threads with sizes, and what keeps the
+  // first values of their counters.
+  [[nodiscard]] std::string loops_of(std::size_t begin, std::size_t end, bool leaves,
+                                     std::string& firsts) const {
+    std::string loops;
+    for (std::size_t at = begin; at < end;) {
+      const std::size_t stop = find(at, end, leaves ? "|" : "&");
+      const std::size_t bound = at + (leaves ? 3 : 2);
+      const bool compares = leaves ? is(at + 1, ">") && is(at + 2, "=") : is(at + 1, "<");
+      const std::string step = is_name(at) && compares ? step_of(at) : "";
+      if (step.empty() || is(bound, "=")) return {};
+      const std::string own(source_[at].text);
+      firsts += (firsts.empty() ? "const int " : ", ") + (kFirst + own) + " = " + own;
+      loops += "for (int " + own + " = " + kFirst + own + "; " + own + " < " +
+               source_.text(bound, stop) + "; " + own + " += " + step + ") ";
+      at = stop + 2;
     }
+    return loops;
+  }
+
+  // if (thread < n) …; or if (thread >= n) return; where there are more elements than threads.
+  void repeat(const Statement& statement) {
+    const std::size_t begin = statement.begin;
+    if (!is(begin, "if") || !source_.opens(begin + 1)) return;
+    const std::size_t close = source_.partner(begin + 1);
+    if (source_.has(close, statement.end, {"else"})) return;
+    for (std::size_t i = close; i + 2 < statement.end; ++i) {
+      const bool goes_on =
+          (is(i + 1, "+") || is(i + 1, "-")) && (is(i + 2, "=") || is(i + 2, source_[i + 1].text));
+      if (!goes_on || !is_name(i) || !source_.has(begin + 2, close, {source_[i].text})) continue;
+      return add(Kind::kRepeated, {{begin, begin + 1, "while"}});
+    }
+    const bool leaves = source_.has(close, std::min(close + 3, statement.end), {"return"});
+    std::string firsts;
+    const std::string loops = loops_of(begin + 2, close, leaves, firsts);
+    if (loops.empty()) return;
+    const std::size_t behind = leaves ? statement.end : close + 1;
+    const std::string head = "if (" + firsts + "; true) " + loops;
+    std::vector<Splice> splices = {{begin, behind, head + (leaves ? "{ " : "")}};
+    const std::size_t last = find(behind, source_.size(), "}");
+    if (leaves) splices.push_back({last, last, " }"});
     add(Kind::kRepeated, std::move(splices));
+    changes_[Kind::kRepeated].back().told = loops;
   }
 
   // for (…) one; two; becomes for (…) { one; two; }

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <string>
 #include <vector>
 
 #include "common/emulation/rewrite/source.hpp"
@@ -14,6 +15,7 @@ struct CopyChange {
   Kind kind = Kind::kSize;
   std::vector<Splice> splices{};  ///< in the order of the file
   std::size_t moved_to = 0;       ///< a token, where something moves
+  std::string told{};             ///< what stands in the first line then, if not as it is compiled
 };
 
 /// The changes of a file, so many at most, of each kind nearly as many.

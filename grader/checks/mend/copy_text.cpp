@@ -68,7 +68,8 @@ void EditableFile::add_copy(const CopyChange& change) {
   for (const Splice& each : change.splices) {
     const std::size_t begin = offset_of(each.begin);
     text += text_.substr(at, begin - at);
-    if (edit.lines.insert(source_[std::min(each.begin, source_.size() - 1)].line).second)
+    if ((change.told.empty() || edit.lines.empty()) &&
+        edit.lines.insert(source_[std::min(each.begin, source_.size() - 1)].line).second)
       changed.emplace_back(begin, text.size());
     text += each.text;
     at = each.end > each.begin ? source_[each.end - 1].end() : begin;
@@ -82,6 +83,7 @@ void EditableFile::add_copy(const CopyChange& change) {
     edit.before += (edit.before.empty() ? "" : "\n") + line_of(text_, before);
     edit.after += (edit.after.empty() ? "" : "\n") + line_of(text, after);
   }
+  if (!change.told.empty()) edit.after = tidy(change.told);
   edit.choices = {{copies_, add(copies_, text)}};
   edits_.push_back(std::move(edit));
 }

@@ -289,10 +289,18 @@ void EditableFile::add_second_changes(const std::vector<const Edit*>& firsts) {
   }
 }
 
-void EditableFile::keep_at_most(std::size_t most) {
-  std::map<Kind, std::size_t> counts;
-  for (const Edit& edit : edits_) ++counts[edit.kind];
-  std::ranges::stable_sort(edits_, {}, [&](const Edit& edit) { return counts[edit.kind]; });
+void EditableFile::keep_part(std::size_t part, std::size_t most) {
+  // The same change in several places is less likely than one.
+  constexpr std::size_t kOfSeveral = 3;
+  const auto sort_of = [](const Edit& edit) {
+    return std::pair(edit.kind, edit.choices.size() > 1);
+  };
+  std::map<std::pair<Kind, bool>, std::size_t> counts;
+  for (const Edit& edit : edits_) counts[sort_of(edit)] += sort_of(edit).second ? kOfSeveral : 1;
+  std::ranges::stable_sort(edits_, {}, [&](const Edit& edit) { return counts[sort_of(edit)]; });
+  const auto begin =
+      edits_.begin() + static_cast<std::ptrdiff_t>(std::min(part * most, edits_.size()));
+  edits_.erase(edits_.begin(), begin);
   if (edits_.size() > most) edits_.resize(most);
   std::set<std::pair<std::size_t, std::size_t>> used;
   for (const Edit& edit : edits_) used.insert(edit.choices.begin(), edit.choices.end());

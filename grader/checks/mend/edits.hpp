@@ -42,8 +42,9 @@ class EditableFile {
   /// @param runs_kernels  of a .cu file: the program is built for the emulated device
   explicit EditableFile(const std::string& text, bool runs_kernels = false);
 
-  /// Orders the edits, those first of whose kind there are few, and keeps so many at most.
-  void keep_at_most(std::size_t most);
+  /// Orders the edits, those first of whose kind there are few, and keeps one part of them.
+  /// @param part  counts from 0; each has `most` edits but the last
+  void keep_part(std::size_t part, std::size_t most);
 
   /// Leaves no edit but those of these that exchange two counters in an expression, each with one
   /// other size: what an index of another order needs.

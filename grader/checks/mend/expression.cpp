@@ -255,6 +255,13 @@ class Expression {
       for (const char* more : {" + 1", " - 1"})
         add(Kind::kOneMore, {{operands.back().end, operands.back().end, more}});
     }
+    // i / (W * H) % M
+    const auto divides = [](const auto& each) { return each.second->text[0] == '/'; };
+    if (form_ == Form::kValue && !operators.empty() && divides(operators.back()) &&
+        std::ranges::all_of(operators, is_product)) {
+      for (const std::string& name : names_.sizes)
+        add(Kind::kOperator, {{operands.back().end, operands.back().end, " % " + name}});
+    }
     if (std::ranges::all_of(operators, is_product)) add_between(operands);
     add_parts(operands);
     change_groups(operands, operators);

@@ -5,6 +5,7 @@
 #include <cstdlib>
 #include <functional>
 #include <map>
+#include <optional>
 #include <random>
 #include <set>
 
@@ -20,9 +21,10 @@ namespace convlab::grader::mend {
 namespace {
 
 // All counts, so that the same file gives the same mends on every machine.
-constexpr int kMostRounds = 5;   ///< of compilation
-constexpr int kMostBuilds = 12;  ///< with those that tell one error
-constexpr std::size_t kMostEdits = 12'000;
+constexpr int kMostRounds = 5;              ///< of compilation
+constexpr int kMostBuilds = 12;             ///< with those that tell one error
+constexpr std::size_t kMostEdits = 12'000;  ///< in one program
+constexpr std::size_t kMostParts = 2;       ///< programs, of a file that has more edits
 constexpr std::size_t kMostPairs = 12'000;
 constexpr std::size_t kMostRanked = 200;
 constexpr std::size_t kMostPartners = 5;  ///< lines with whose best edit pairs are tried
@@ -353,7 +355,7 @@ class EditedProgram {
 std::vector<Mend> with_second_changes(const std::vector<const Edit*>& near, EditableFile& file,
                                       const Wrong& wrong, const BuildEdited& build) {
   file.add_second_changes(near);
-  file.keep_at_most(kMostEdits);
+  file.keep_part(0, kMostEdits);
   if (file.edits().empty()) return {};
   const std::filesystem::path built = build_all(file, build);
   if (built.empty()) return {};
@@ -368,14 +370,11 @@ std::vector<Mend> with_second_changes(const std::vector<const Edit*>& near, Edit
   return program.confirmed(wrong, by_lines(mends), false);
 }
 
-}  // namespace
-
-std::vector<Mend> find_mends(const Wrong& wrong, const BuildEdited& build) {
-  EditableFile file(wrong.text, wrong.runs_kernels);
-  file.keep_at_most(kMostEdits);
-  if (file.edits().empty()) return {};
+// Of one part of a file's edits. None if no edit is a mend; empty if they prove no place.
+std::optional<std::vector<Mend>> mends_of(EditableFile& file, const Wrong& wrong,
+                                          const BuildEdited& build) {
   const std::filesystem::path built = build_all(file, build);
-  if (built.empty()) return {};
+  if (built.empty()) return std::nullopt;
   const std::vector<Edit> edits = file.edits();
   EditedProgram program(built);
   const Found found = search(program.submission(), wrong, edits);
@@ -386,7 +385,23 @@ std::vector<Mend> find_mends(const Wrong& wrong, const BuildEdited& build) {
   if (confirmed.empty() && !found.is_part) confirmed = program.confirmed(wrong, mends, false);
   if (confirmed.empty() && mends.size() <= kMostLines)
     confirmed = program.confirmed(wrong, mends, true);
-  return confirmed.size() > kMostLines ? std::vector<Mend>() : confirmed;
+  if (confirmed.size() > kMostLines) return std::vector<Mend>();
+  return confirmed.empty() ? std::nullopt : std::optional(confirmed);
+}
+
+}  // namespace
+
+std::vector<Mend> find_mends(const Wrong& wrong, const BuildEdited& build) {
+  std::vector<Mend> rest;  // those that leave a case wrong
+  for (std::size_t part = 0; part < kMostParts; ++part) {
+    EditableFile file(wrong.text, wrong.runs_kernels);
+    file.keep_part(part, kMostEdits);
+    if (file.edits().empty()) break;
+    const auto mends = mends_of(file, wrong, build);
+    if (mends && (mends->empty() || mends->front().rest.empty())) return *mends;
+    if (mends && rest.empty()) rest = *mends;
+  }
+  return rest;
 }
 
 }  // namespace convlab::grader::mend

@@ -263,7 +263,7 @@ class Outliner {
           outline_.variables[v].end = source_.partner(i);
         }
       }
-      read_block(i, false);
+      read_block(i, true);  // it is called again and again
       i = source_.partner(i);
     }
   }

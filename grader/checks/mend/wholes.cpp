@@ -18,6 +18,10 @@ class Wholes {
 
   void run() {
     if (form_ == Form::kStatement) turn_copy(), change_bytes(), change_launch();
+    if (form_ == Form::kValue) turn_matrix(begin_, end_);
+    for (std::size_t i = begin_; i < end_; ++i) {
+      if (source_.is(i, "[") && source_.opens(i)) turn_matrix(i + 1, source_.partner(i));
+    }
     if (form_ != Form::kMacro) add_least();
   }
 
@@ -39,6 +43,30 @@ class Wholes {
 
   [[nodiscard]] std::size_t after(std::size_t i) const {
     return source_.opens(i) ? source_.partner(i) + 1 : i + 1;
+  }
+
+  // row * columns + column of a matrix that is stored the other way: column * rows + row
+  void turn_matrix(std::size_t begin, std::size_t end) {
+    std::vector<Operand> parts;  // the factors, and what is added
+    std::size_t from = begin;
+    bool is_added = false;
+    for (std::size_t i = begin; i <= end; i = i < end ? after(i) : i + 1) {
+      const bool adds = i < end && source_.is(i, "+");
+      const bool ends = i == end || adds || source_.is(i, "*");
+      if (is_added && i < end && ends) return;
+      if (!ends) continue;
+      parts.push_back({from, i});
+      from = i + 1;
+      is_added |= adds;
+    }
+    if (!is_added || parts.size() < 3) return;
+    for (std::size_t k = 1; k + 1 < parts.size(); ++k) {
+      if (!names_.sizes.contains(text(parts[k]))) return;
+    }
+    for (const std::string& product : names_.products) {
+      const std::string turned = text(parts.back()) + " * " + product + " + " + text(parts.front());
+      add(Kind::kExchange, {{begin, end, turned}});
+    }
   }
 
   // A copy in the other direction, its pointers exchanged or as they are.
@@ -98,6 +126,13 @@ class Wholes {
     while (close < end_ && !source_.is_triple(close, '>')) ++close;
     if (close >= end_) return;
     const auto all = arguments(open + 3, close);
+    // Where elements are due: kernel<<<…>>>(input, pitch / sizeof(float))
+    if (source_.is(close + 3, "(") && source_.opens(close + 3)) {
+      for (const Operand& each : arguments(close + 4, source_.partner(close + 3))) {
+        if (names_.values.contains(text(each)))
+          add(Kind::kBytes, {{each.end, each.end, " / sizeof(float)"}});
+      }
+    }
     const auto streams = names_.typed.find("cudaStream_t");
     const std::string before = all.size() == 2 ? ", 0, " : ", ";
     for (const std::string& bytes : names_.bytes) {

@@ -58,7 +58,7 @@ TEST_CASE("of too many edits those of frequent kinds go, and with them their tex
   EditableFile file(kFile);
   const std::size_t whole = EditableFile(kFile).text().size();
   const std::size_t before = file.edits().size();
-  file.keep_at_most(before / 2);
+  file.keep_part(0, before / 2);
   CHECK(file.edits().size() <= before / 2);
   CHECK_FALSE(file.edits().empty());
   CHECK(has(file, Kind::kComparison, 4, "b < shape.batch"));
@@ -528,4 +528,52 @@ void f(const int* input, int* output, int count, int columns) {
 )");
   CHECK(has(file, Kind::kName, 5, "i"));
   CHECK_FALSE(has(file, Kind::kName, 6, "output[i] = input[first % columns];"));
+}
+
+TEST_CASE(
+    "what threads do once is repeated, also behind a return, and a step that is there is used") {
+  const std::string head =
+      "__global__ void f(float* out, int n) {\n"
+      "  int i = blockIdx.x * blockDim.x + threadIdx.x;\n  int k = threadIdx.y;\n";
+  const std::string loop = "for (int i = convlab_mend_i; i < n; i += blockDim.x * gridDim.x)";
+  const EditableFile guarded(head + "  if (i < n)\n    out[i] = 1;\n}\n", true);
+  CHECK(has(guarded, Kind::kRepeated, 4, loop));
+  const EditableFile leaves(head + "  if (i >= n) return;\n  out[i] = 1;\n}\n", true);
+  CHECK(has(leaves, Kind::kRepeated, 4, loop));
+  const EditableFile both(head + "  if (i < n && k < n) out[i + k] = 1;\n}\n", true);
+  CHECK(has(both, Kind::kRepeated, 4,
+            loop + " for (int k = convlab_mend_k; k < n; k += blockDim.y)"));
+  const EditableFile steps(head + "  if (i < n) {\n    out[i] = 1;\n    i += n;\n  }\n}\n", true);
+  CHECK(has(steps, Kind::kRepeated, 4, "while (i < n) {"));
+}
+
+TEST_CASE("a matrix is stored the other way, a division keeps the rest, a pitch counts elements") {
+  const EditableFile file(R"(
+__global__ void f(const float* x, float* out, int C, int K, int W, int pitch) {
+  const int i = threadIdx.x;
+  const int m = i / (C * K);
+  const int area = K * W;
+  out[i * C * K + m] = x[i * pitch];
+}
+void launch(const float* x, float* out, int C, int K, int W, int pitch) {
+  f<<<1, 64>>>(x, out, C, K, W, pitch);
+}
+void g(std::vector<float> sums, int n) { sums[n] = 1; }
+)",
+                          true);
+  CHECK(has(file, Kind::kOperator, 4, "i / (C * K) % W"));
+  CHECK(has(file, Kind::kExchange, 6, "out[m * K * W + i] = x[i * pitch];"));
+  CHECK(has(file, Kind::kBytes, 9, "f<<<1, 64>>>(x, out, C, K, W, pitch / sizeof(float));"));
+  CHECK(has(file, Kind::kType, 11, "void g(std::vector<float>& sums, int n) { sums[n] = 1; }"));
+}
+
+TEST_CASE("a file of many edits has several parts, which together are all") {
+  EditableFile first(kFile);
+  EditableFile second(kFile);
+  const std::size_t all = first.edits().size();
+  first.keep_part(0, all / 2 + 1);
+  second.keep_part(1, all / 2 + 1);
+  CHECK(first.edits().size() + second.edits().size() == all);
+  second.keep_part(1, all);
+  CHECK(second.edits().empty());
 }
