@@ -52,13 +52,6 @@ ByLines by_lines(const std::vector<Changes>& mends) {
              std::ranges::includes(each.first, other.first);
     });
   });
-  // A guard that becomes a loop also does the work of a grid that is too small.
-  const auto only_repeats = [](const auto& each) {
-    return std::ranges::all_of(each.second, [](const Changes& own) {
-      return own.size() == 1 && own.front()->kind == Kind::kRepeated;
-    });
-  };
-  if (!std::ranges::all_of(all, only_repeats)) std::erase_if(all, only_repeats);
   return all;
 }
 

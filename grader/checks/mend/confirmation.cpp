@@ -133,6 +133,9 @@ std::vector<Mend> confirm(Confirmation& confirmation, const ByLines& mends, cons
   }
   const auto is_whole = [](const Mend& each) { return each.rest.empty(); };
   if (std::ranges::any_of(confirmed, is_whole)) std::erase_if(confirmed, std::not_fn(is_whole));
+  // A guard that becomes a loop also does the work of a grid that is too small.
+  const auto repeats = [](const Mend& each) { return each.kind == words_of(Kind::kRepeated); };
+  if (!std::ranges::all_of(confirmed, repeats)) std::erase_if(confirmed, repeats);
   std::ranges::stable_sort(confirmed, {}, [](const Mend& each) { return each.lines.size(); });
   return confirmed;
 }

@@ -30,7 +30,8 @@ struct Wrong {
 
 /// Tries single edits of the file's tokens; where none is enough, two of which one already makes
 /// more outputs right, or in one statement two exchanged counters and one other size. All edits are
-/// compiled into one program and chosen at run time, so each costs one run of a few small shapes.
+/// compiled into one program and chosen at run time, so each costs one run of a few small shapes;
+/// those of a long file into two, of which the second is made if the first holds no mend.
 /// An edit is a mend if it makes every shape and every case right, with arrays that begin and end
 /// at guard pages and with several threads. Where none does, the one counts that makes the failing
 /// case and the most others right, if none of the rest fails as the check saw: Mend::rest tells
