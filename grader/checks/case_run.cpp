@@ -411,9 +411,19 @@ class CaseRun {
   std::optional<Finding> find_rounding(WrongOutput& wrong, bool is_infinite) {
     const bool is_nearly = is_nearly_right(wrong);
     if (!is_nearly && !is_infinite && (wrong.is_whole || wrong.report.not_finite > 0)) return {};
+    if (is_nearly && test_.exponent != 0 && measured(wrong, is_right_of_usual_size()))
+      return with_rounding(lost_precision(wrong, where_),
+                           probe::told("E-precision/range", {std::to_string(-test_.exponent)}));
     const auto rounding = measured(wrong, probe::rounding_of(probed_, is_infinite));
     if (!rounding || (!is_nearly && !rounding->is_named)) return std::nullopt;
     return with_rounding(lost_precision(wrong, where_), *rounding);
+  }
+
+  bool is_right_of_usual_size() {
+    ElementCase usual = test_;
+    usual.exponent = 0;
+    fill_random(usual, seed_, arrays_);
+    return !submission_.run(stage_.id).failure && compare_().passed(test_.shape);
   }
 
   std::optional<Finding> find_on_device(WrongOutput& wrong) {
