@@ -6,14 +6,16 @@
 #define __CUDA_RUNTIME_H__
 #define CONVLAB_TELLS_OF_NVCC
 
-// Where a program asks before each access (common/emulation/bounds), these ask, too. They must be
-// declared before the library declares them.
-#ifdef CONVLAB_BOUNDS
+// Where a program asks before each access (common/emulation/bounds) or tells of it
+// (common/emulation/trace), so do these, by functions whose names begin so. They must be declared
+// before the library declares them.
+#ifdef CONVLAB_MEMORY_CALLS
 extern "C" {
-void* memset(void*, int, decltype(sizeof 0)) noexcept __asm__("__asan_memset");
+void* memset(void*, int, decltype(sizeof 0)) noexcept __asm__(CONVLAB_MEMORY_CALLS "memset");
 void* memcpy(void* __restrict, const void* __restrict, decltype(sizeof 0)) noexcept
-    __asm__("__asan_memcpy");
-void* memmove(void*, const void*, decltype(sizeof 0)) noexcept __asm__("__asan_memmove");
+    __asm__(CONVLAB_MEMORY_CALLS "memcpy");
+void* memmove(void*, const void*, decltype(sizeof 0)) noexcept
+    __asm__(CONVLAB_MEMORY_CALLS "memmove");
 }
 #endif
 

@@ -217,11 +217,13 @@ class CallChecker {
   [[nodiscard]] std::string_view size_at_run_time(std::size_t i, const Function& caller) const {
     const bool typed = source_[i - 1].kind == Token::Kind::kIdentifier || closes_template(i - 1);
     if (!source_.is(i + 1, "[") || !source_.opens(i + 1) || !typed || !is_declared(i)) return {};
-    // `new float[n]`: the last word of a type, and any size.
+    // `new float[n]`, `new (buffer) long long[n]`: the last word of a type, and any size.
     for (std::size_t j = i; j > 0 && (source_[j].kind == Token::Kind::kIdentifier ||
-                                      source_.is(j, "::") || source_.is(j, "("));
-         --j)
-      if (source_.is(j - 1, "new")) return {};
+                                      source_.is(j, "::") || source_.is(j, "("));) {
+      --j;
+      if (source_.is(j, ")") && source_.partner(j) < j) j = source_.partner(j);
+      if (source_.is(j, "new")) return {};
+    }
     for (std::size_t j = i + 2; j < source_.partner(i + 1); ++j)
       if (source_[j].kind == Token::Kind::kIdentifier && !is_member_or_qualified(j) &&
           !source_.is(j + 1, "::") && !is_unevaluated(j) && is_variable(source_[j].text, i, caller))

@@ -210,8 +210,7 @@ class HostVariableFinder {
   [[nodiscard]] std::size_t begin_of(std::size_t name) const {
     std::size_t begin = name;
     while (begin > 0 && !source_.is(begin - 1, ";") && !source_.is(begin - 1, "{") &&
-           !source_.is(begin - 1, "}") && !source_.is(begin - 1, ":") &&
-           source_[begin - 1].directive == 0)
+           !source_.is(begin - 1, "}") && source_[begin - 1].directive == 0)
       --begin;
     return begin;
   }

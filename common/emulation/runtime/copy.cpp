@@ -352,6 +352,13 @@ cudaError_t check(const Copy& copy, cudaMemcpyKind kind, const char* function) {
                   : both       ? FaultKind::kCopyBothHost
                                : FaultKind::kCopy);
   }
+  // A GPU copies from or to the host's variable of that name, in silence.
+  for (const std::byte* const end : {static_cast<const std::byte*>(copy.to), copy.from})
+    if (is_unknown_symbol(end) && !find_symbol(end)->is_read_only)
+      return refuse(cudaErrorInvalidValue,
+                    std::string(function) + ": the " + (end == copy.to ? "target" : "source") +
+                        " is " + target_text(end),
+                    FaultKind::kCopySymbol);
   if (const auto found = problem(copy))
     return refuse(cudaErrorInvalidValue, std::string(function) + " touches " + found->text,
                   found->kind);

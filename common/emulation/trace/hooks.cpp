@@ -230,16 +230,16 @@ extern "C" void __sanitizer_cov_trace_pc() {
 }
 
 // What a traced file calls in place of functions of the C library, which are not traced
-// (custom_submission/traced_kernel_calls).
+// (custom_submission/traced_kernel_calls; in convlab-run, cuda_runtime.h).
 extern "C" {
-void* convlab_traced_copy(void* to, const void* from, std::size_t bytes) {
+void* convlab_traced_memcpy(void* to, const void* from, std::size_t bytes) {
   convlab::emulation::on_call(from, bytes, false, __builtin_return_address(0),
                               __builtin_frame_address(0));
   convlab::emulation::on_call(to, bytes, true, __builtin_return_address(0),
                               __builtin_frame_address(0));
   return std::memmove(to, from, bytes);
 }
-void* convlab_traced_set(void* to, int byte, std::size_t bytes) {
+void* convlab_traced_memset(void* to, int byte, std::size_t bytes) {
   convlab::emulation::on_call(to, bytes, true, __builtin_return_address(0),
                               __builtin_frame_address(0));
   return std::memset(to, byte, bytes);
@@ -250,8 +250,8 @@ float convlab_traced_fmaf(float x, float y, float z) {
   return std::fma(x, y, z);
 }
 // The linker renames each function to one of its own.
-[[gnu::alias("convlab_traced_copy")]] void* convlab_traced_move(void*, const void*, std::size_t);
-[[gnu::alias("convlab_traced_copy")]] void* convlab_checked_copy(void*, const void*, std::size_t);
-[[gnu::alias("convlab_traced_copy")]] void* convlab_checked_move(void*, const void*, std::size_t);
-[[gnu::alias("convlab_traced_set")]] void* convlab_checked_set(void*, int, std::size_t);
+[[gnu::alias("convlab_traced_memcpy")]] void* convlab_traced_memmove(void*, const void*, std::size_t);
+[[gnu::alias("convlab_traced_memcpy")]] void* convlab_checked_copy(void*, const void*, std::size_t);
+[[gnu::alias("convlab_traced_memcpy")]] void* convlab_checked_move(void*, const void*, std::size_t);
+[[gnu::alias("convlab_traced_memset")]] void* convlab_checked_set(void*, int, std::size_t);
 }

@@ -86,7 +86,7 @@ TEST_CASE("symbols: what the sandbox refuses, and what reaches around these rule
            {"cblas_sgemm U", Kind::kLibrary, "cblas_sgemm"},
            {"__tsan_read4 T 0", Kind::kReplaced},
            {"__sanitizer_cov_trace_pc t 0", Kind::kReplaced},
-           {"convlab_traced_copy W 0", Kind::kReplaced},
+           {"convlab_traced_memcpy W 0", Kind::kReplaced},
            {"_ZN7convlab9emulation13observe_fenceEb T 0", Kind::kReplaced}}) {
     CAPTURE(row.symbol);
     const auto problem = grader::find_symbol_problem("printf U\n" + std::string(row.symbol) + "\n");

@@ -12,7 +12,7 @@
 #include "common/emulation/trace/tests/counted_kernels.hpp"
 
 // As memcpy, malloc and fmaf are called by a file that the grader traces.
-extern "C" __device__ void* convlab_traced_copy(void* to, const void* from, std::size_t bytes);
+extern "C" __device__ void* convlab_traced_memcpy(void* to, const void* from, std::size_t bytes);
 extern "C" __device__ float convlab_traced_fmaf(float x, float y, float z);
 
 namespace {
@@ -113,7 +113,7 @@ __global__ void copy_by_bytes(const float* from, int bytes) {
   float4 four;
   memcpy(&four, from + 4 * threadIdx.x, sizeof(four));
   kept_four = four;
-  convlab_traced_copy(&four, from + 4 * threadIdx.x, bytes);
+  convlab_traced_memcpy(&four, from + 4 * threadIdx.x, bytes);
   kept_four = four;
 }
 
