@@ -28,6 +28,7 @@
 #include "common/emulation/runtime/poison.hpp"
 #include "common/emulation/runtime/report.hpp"
 #include "common/emulation/runtime/settings.hpp"
+#include "common/emulation/runtime/signals.hpp"
 
 namespace convlab::emulation {
 namespace {
@@ -55,6 +56,7 @@ void finish(const AsyncCopy& copy) {
   Fault& fault = runner().new_fault(kind, error);
   fault.message = message.data();
   fault.site = site;
+  record_frames(fault, nullptr);
   BlockRunner::current()->abandon();
 }
 

@@ -169,7 +169,7 @@ extern "C" void __ubsan_handle_type_mismatch_v1(const Access* access, std::uintp
   convlab::emulation::fail_kernel(
       convlab::emulation::KernelFault::kMisalignedAddress,
       {access->file, access->line, access->column},
-      "misaligned address: a %.*s must lie at a multiple of %u bytes, and this address is %u "
+      "misaligned address: the type %.*s needs a multiple of %u bytes, and this address is %u "
       "beyond one",
       static_cast<int>(type.size()), type.data(), static_cast<unsigned>(alignment),
       static_cast<unsigned>(address % alignment));

@@ -429,11 +429,19 @@ std::optional<EmulationReport> DeviceMemory::damage([[maybe_unused]] bool of_dev
 }
 
 EmulationReport DeviceMemory::describe_host_access(const void* address) const {
-  if (const auto variable = memory_of_variable(address))
-    return {.fault = {.kind = FaultKind::kDevicePointer},
-            .what = "the host used the device variable " + variable->variable +
-                    " by its name, which on a GPU is another variable there that no kernel sees: "
-                    "copy with cudaMemcpyToSymbol or cudaMemcpyFromSymbol"};
+  if (const auto variable = memory_of_variable(address)) {
+    const auto symbol = find_symbol(address);
+    const bool knows_address = symbol && symbol->address_known;
+    return {
+        .fault = {.kind = FaultKind::kDevicePointer},
+        .what = "the host used the device variable " + variable->variable +
+                (knows_address
+                     ? ", whose address only kernels may use (on a GPU the program may end here "
+                       "with a segmentation fault)"
+                     : " by its name, which on a GPU is another variable there that no kernel "
+                       "sees") +
+                ": copy with cudaMemcpyToSymbol or cudaMemcpyFromSymbol"};
+  }
   EmulationReport report{.fault = {.kind = FaultKind::kDevicePointer}, .memory = nearest(address)};
   const auto allocation = find(address);
   if (allocation && allocation->kind == MemoryKind::kDevice) {

@@ -29,7 +29,8 @@ constexpr std::size_t kDefaultLimit = std::size_t{8} << 20U;
 std::atomic<std::size_t> heap_limit = kDefaultLimit;
 std::atomic<bool> is_heap_used = false;  ///< by this process
 
-/// A piece, in front of its memory. Free ones form a list in the order of their addresses.
+/// A piece, in front of its memory. Free ones form a list in the order of their addresses; one in
+/// use points to itself.
 struct alignas(kHeapUnit) HeapPiece {
   std::size_t bytes;  ///< with this
   HeapPiece* next;
@@ -61,13 +62,26 @@ struct alignas(kHeapUnit) Arena {
         *place = rest;
         piece->bytes = bytes;
       }
-      return piece + 1;
+      return mark_used(piece);
     }
     const std::size_t begin = std::max(end, sizeof(Arena));
     if (bytes > heap_limit.load() || begin - sizeof(Arena) > heap_limit.load() - bytes)
       return nullptr;
     end = begin + bytes;
-    return new (device_memory().heap() + begin) HeapPiece{bytes, nullptr} + 1;
+    return mark_used(new (device_memory().heap() + begin) HeapPiece{bytes, nullptr});
+  }
+
+  CONVLAB_UNCHECKED static void* mark_used(HeapPiece* piece) {
+    piece->next = piece;
+    return piece + 1;
+  }
+  /// Whether the address is what allocate() has given, and nobody has given it back.
+  [[nodiscard]] CONVLAB_UNCHECKED bool is_used(const void* memory) const {
+    const std::ptrdiff_t offset = static_cast<const std::byte*>(memory) - device_memory().heap();
+    const auto* const piece = static_cast<const HeapPiece*>(memory) - 1;
+    return offset % static_cast<std::ptrdiff_t>(kHeapUnit) == 0 &&
+           offset > static_cast<std::ptrdiff_t>(sizeof(Arena)) &&
+           offset < static_cast<std::ptrdiff_t>(end) && piece->next == piece;
   }
 
   CONVLAB_UNCHECKED static void join(HeapPiece* first, HeapPiece* second) {
@@ -121,10 +135,21 @@ void* allocate_in_kernel(std::size_t bytes) {
   return memory;
 }
 
+[[noreturn]] static void fail_free() {
+  fail_thread(
+      FaultKind::kCopy, KernelFault::kIllegalAddress, {},
+      "free or delete of an address that no malloc or new of a kernel has given, or that was "
+      "freed before");
+}
+
 bool free_in_kernel(void* memory) {
   if (!DeviceMemory::contains(memory) || !device_memory().is_on_heap(memory)) return false;
   Arena& arena = Arena::get();
   if (observer != nullptr) observer->release(&arena);
+  if (!arena.is_used(memory)) {
+    if (in_kernel()) fail_free();
+    return true;
+  }
   HeapPiece* const piece = static_cast<HeapPiece*>(memory) - 1;
   forbid_access(memory, piece->bytes - sizeof(HeapPiece));
   arena.lock();
@@ -157,7 +182,9 @@ void* convlab::emulation::malloc_anywhere(std::size_t bytes) {
 }
 
 void convlab::emulation::free_anywhere(void* memory) {
-  if (!free_in_kernel(memory)) std::free(memory);
+  if (free_in_kernel(memory) || memory == nullptr) return;
+  if (in_kernel()) fail_free();
+  std::free(memory);
 }
 
 void* operator new(std::size_t bytes, convlab::emulation::KernelHeap /*heap*/) noexcept {

@@ -22,12 +22,16 @@ void clear(std::uint8_t* begin, const std::uint8_t* end) {
 }  // namespace
 
 const std::byte* first_forbidden(const void* begin, std::size_t bytes) {
-  if (access_shadow == nullptr) return nullptr;
-  const auto* byte = static_cast<const std::byte*>(begin);
-  for (const std::byte* const end = byte + bytes; byte != end; ++byte) {
-    const auto address = reinterpret_cast<std::uintptr_t>(byte);
-    const auto allowed = static_cast<std::int8_t>(access_shadow[address / kGranule]);
-    if (allowed != 0 && static_cast<std::int8_t>(address % kGranule) >= allowed) return byte;
+  if (access_shadow == nullptr || bytes == 0) return nullptr;
+  const auto first = reinterpret_cast<std::uintptr_t>(begin);
+  const std::uintptr_t last = first + bytes - 1;
+  for (std::uintptr_t granule = first / kGranule; granule <= last / kGranule; ++granule) {
+    const auto allowed = static_cast<std::int8_t>(access_shadow[granule]);
+    if (allowed == 0) continue;
+    const std::uintptr_t found =
+        std::max(first, granule * kGranule + static_cast<std::uintptr_t>(std::max(allowed, {})));
+    // NOLINTNEXTLINE(performance-no-int-to-ptr)
+    if (found <= last && found / kGranule == granule) return reinterpret_cast<std::byte*>(found);
   }
   return nullptr;
 }

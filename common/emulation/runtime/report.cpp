@@ -246,7 +246,7 @@ EmulationReport describe_fault(BlockRunner& runner) {
   report.fault.thread = array_of(fault.thread);
   report.fault.has_thread = fault.has_thread;
   report.fault.writes = fault.writes;
-  if (fault.site.file != nullptr)
+  if (fault.site.file != nullptr && !is_common(fault.site.file))
     report.at = place_of(fault.site);
   else if (fault.frame_count > 0)
     report.frames.assign(fault.frames.begin(), fault.frames.begin() + fault.frame_count);

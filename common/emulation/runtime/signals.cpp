@@ -77,12 +77,13 @@ bool is_write([[maybe_unused]] void* context) {
 #endif
 }
 
-/// The call chain from the instruction, or the return address, outwards.
+}  // namespace
+
 void record_frames(Fault& fault, void* pc) {
   std::array<void*, 48> frames;
   const int count = backtrace(frames.data(), static_cast<int>(frames.size()));
   auto* const end = frames.data() + count;
-  auto* begin = std::find(frames.data(), end, pc);
+  auto* begin = pc == nullptr ? frames.data() : std::find(frames.data(), end, pc);
   if (begin == end) {
     fault.frames[0] = pc;
     fault.frame_count = 1;
@@ -92,6 +93,8 @@ void record_frames(Fault& fault, void* pc) {
       static_cast<int>(std::min<std::ptrdiff_t>(end - begin, std::ssize(fault.frames)));
   std::copy_n(begin, fault.frame_count, fault.frames.begin());
 }
+
+namespace {
 
 /// Whether an instruction of x86-64 demands an aligned address. A misaligned address and an address
 /// that no program can have raise the same fault, without the address; this tells them apart.
@@ -387,15 +390,31 @@ void install_signal_handlers() {
   sigaction(timeout_signal(), &timeout, nullptr);
 }
 
+/// @param caller  the return address of a call that the compiler has put before an access
+static void record_call(Fault& fault, const void* caller) {
+  record_frames(fault, const_cast<void*>(caller));
+  fault.frames[0] = const_cast<char*>(static_cast<const char*>(caller)) - 1;  // the call itself
+}
+
 bool fail_access(const void* address, bool writes, const void* caller) {
   BlockRunner* const runner = BlockRunner::current();
   if (runner == nullptr || !runner->inside_kernel()) return false;
   if (is_allowed_host_memory(runner->call(), address)) return false;
   Fault& fault = runner->new_fault();
-  record_frames(fault, const_cast<void*>(caller));
-  fault.frames[0] = const_cast<char*>(static_cast<const char*>(caller)) - 1;  // the call itself
+  record_call(fault, caller);
   fault.writes = writes;
   fault.address = address;
+  runner->abandon();
+}
+
+void fail_misaligned(std::uintptr_t address, std::size_t bytes, const void* caller) {
+  BlockRunner* const runner = BlockRunner::current();
+  if (runner == nullptr || !runner->inside_kernel()) return;
+  Fault& fault = runner->new_fault(FaultKind::kMisaligned, KernelFault::kMisalignedAddress);
+  record_call(fault, caller);
+  fault.message = "misaligned address: an access to " + std::to_string(bytes) +
+                  " bytes at once needs a multiple of " + std::to_string(bytes) +
+                  ", and this address is " + std::to_string(address % bytes) + " beyond one";
   runner->abandon();
 }
 

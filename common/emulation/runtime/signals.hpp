@@ -2,6 +2,9 @@
 
 #include <sys/types.h>
 
+#include <cstddef>
+#include <cstdint>
+
 #include "common/emulation/runtime/report.hpp"
 
 namespace convlab::emulation {
@@ -12,10 +15,17 @@ namespace convlab::emulation {
 /// have replaced the handlers.
 void install_signal_handlers();
 
+/// The call chain from the instruction, the return address, or the caller (null), outwards.
+void record_frames(Fault& fault, void* pc);
+
 /// Ends the kernel that is about to access an address outside of all arrays.
 /// @param caller  where: a return address
 /// @return false if the host does it, or the kernel may use what is forbidden there
 bool fail_access(const void* address, bool writes, const void* caller);
+
+/// Ends the kernel that is about to access bytes at an address that is no multiple of their number.
+/// @param caller  where: a return address
+void fail_misaligned(std::uintptr_t address, std::size_t bytes, const void* caller);
 
 /// Reports what the host has done at this place, then ends the program as if an access to memory
 /// had failed that nobody else explains.
