@@ -17,6 +17,7 @@
 #include <system_error>
 
 #include "common/base/address_sanitizer.hpp"
+#include "common/device/scale_matmul.hpp"
 #include "common/serve/channel.hpp"
 #include "common/serve/mapped_segment.hpp"
 #include "common/stage/stage.hpp"
@@ -392,6 +393,10 @@ ServeReply answer(const ServeRequest& request) {
   take_noted_fault();  // of a call that succeeded anyway
   try {
     if (device != nullptr) device->choose_settings(request.settings);
+    for (const std::string& each : request.settings) {
+      if (scale_matmul == nullptr || !each.starts_with(kMatmulSetting)) continue;
+      scale_matmul(std::strtof(each.c_str() + std::strlen(kMatmulSetting), nullptr));
+    }
     if (request.stage.empty()) {
       for (const Stage& stage : registered_stages()) reply.stages.push_back(info_of(stage));
       if (device != nullptr) reply.measured = device->measure();

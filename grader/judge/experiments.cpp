@@ -12,7 +12,7 @@
 #include "grader/checks/source_clues.hpp"
 #include "grader/judge/course_rules.hpp"
 #include "grader/judge/observe.hpp"
-#include "grader/measure/measure_speed.hpp"
+#include "grader/measure/network_times.hpp"
 #include "grader/measure/stage_steps.hpp"
 
 namespace convlab::grader {

@@ -25,6 +25,7 @@
 #include "grader/judge/judge.hpp"
 #include "grader/measure/counters.hpp"
 #include "grader/measure/measure_speed.hpp"
+#include "grader/measure/quiet_gpu.hpp"
 #include "grader/scores/edition_points.hpp"
 #include "grader/scores/points.hpp"
 #include "grader/submission/submission.hpp"

@@ -133,7 +133,7 @@ Record find_openmp_race(const std::filesystem::path& program, const SourceText& 
   Record record{
       .experiment = Experiment::kTeam, .precision = stage.precision, .end = RunEnd::kRight};
   if (program.empty()) return record;  // it has nothing to observe
-  Submission traced(program, limit, {"OMP_NUM_THREADS=4", "OMP_DYNAMIC=false"});
+  Submission traced(program, limit, {"OMP_NUM_THREADS=4"});
   traced.set_sources(sources);
   std::vector<StageInfo> stages;
   std::optional<Failure> failure = traced.list_stages(stages);

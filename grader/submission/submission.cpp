@@ -150,10 +150,15 @@ std::vector<std::string> Submission::variables() const {
   return all;
 }
 
-// What the emulated device is told travels with each request: here a file could read or change it.
+// All else travels with each request: in the environment a file could read or change it. The mend's
+// choice stands in a program that holds nothing but changes of the file.
+static bool is_of_environment(const std::string& variable) {
+  return variable.starts_with("OMP_") || variable.starts_with("CONVLAB_MEND=");
+}
+
 std::vector<std::string> Submission::environment_of_process() const {
   std::vector<std::string> all = variables();
-  std::erase_if(all, [](const std::string& each) { return each.starts_with("CONVLAB_EMU_"); });
+  std::erase_if(all, std::not_fn(is_of_environment));
   return all;
 }
 
@@ -369,7 +374,7 @@ void Submission::send(const ServeRequest& request) {
   ServeRequest whole = request;
   whole.settings.push_back(kGpuMemorySetting + settings_.gpu_memory);
   for (const std::string& each : variables()) {
-    if (each.starts_with("CONVLAB_EMU_")) whole.settings.push_back(each);
+    if (!is_of_environment(each)) whole.settings.push_back(each);
   }
   end_idle_threads();
   // If the process has ended, receive() reports how.

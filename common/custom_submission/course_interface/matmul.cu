@@ -4,13 +4,15 @@
 #include <cuda_runtime.h>
 
 #include "common/custom_submission/course_interface/matmul.h"
+#include "common/device/scale_matmul.hpp"
 
 namespace convlab {
 __device__ float matmul_factor = 1.0f;
 
-void set_matmul_factor(float factor) {
+static void multiply_products(float factor) {
   cudaMemcpyToSymbol(matmul_factor, &factor, sizeof(factor));
 }
+[[maybe_unused]] static const bool is_registered = (scale_matmul = multiply_products, true);
 }  // namespace convlab
 
 __global__ void matrixMultiplyShared(const float* A, const float* B, float* C, int numARows,

@@ -4,11 +4,6 @@
 
 #define MATMUL_TILE_WIDTH 16
 
-namespace convlab {
-/// What every product is multiplied by: the grader asks whether an output comes from this kernel.
-void set_matmul_factor(float factor);
-}  // namespace convlab
-
 /// C = A · B, row-major, tiled in shared memory.
 /// Grid: ceil(numCColumns / 16) × ceil(numCRows / 16); blocks of 16 × 16 threads.
 /// @param A  numARows × numAColumns

@@ -218,14 +218,17 @@ bool ChildProcess::freeze() {
   // it waits long for the processor on which it would stop, and runs no code then.
   constexpr milliseconds kWithoutProcessor{30'000};
   constexpr milliseconds kNothing{100};
+  // Each pause is as long as all before it: few looks, however late it stops.
+  constexpr std::chrono::microseconds kLongestPause = milliseconds(20);
   const auto asked = Clock::now();
   const auto before = watch_.processor_time();
-  std::chrono::microseconds pause{20};
-  for (ThreadUse use = watch_.look(); !use.stopped; use = watch_.look()) {
-    const bool waits = use.is_busy() && watch_.processor_time() - before < kNothing;
-    if (Clock::now() - asked > (waits ? kWithoutProcessor : kEndLimit)) return false;
+  for (std::chrono::microseconds pause{20};; pause = std::min(2 * pause, kLongestPause)) {
     std::this_thread::sleep_for(pause);
-    pause = std::min(2 * pause, std::chrono::microseconds(milliseconds(1)));
+    if (watch_.are_stopped() && watch_.look().stopped) break;
+    const auto passed = Clock::now() - asked;
+    const bool waits = passed > kEndLimit && watch_.look().is_busy() &&
+                       watch_.processor_time() - before < kNothing;
+    if (passed > (waits ? kWithoutProcessor : kEndLimit)) return false;
     ::kill(-warden_, SIGSTOP);  // its own timer may have continued it
   }
   frozen_at_ = watch_.processor_time();

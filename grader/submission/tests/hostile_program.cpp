@@ -1,10 +1,11 @@
 // Answers the grader with damaged replies: what fuzz_channel starts as a submission.
-// CONVLAB_FUZZ_SEED says which.
+// CONVLAB_FUZZ_SEED among what it is told says which.
 #include <fcntl.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include <cstdlib>
+#include <string>
+#include <utility>
 
 #include "common/base/tests/support/mutation_fuzz.hpp"
 #include "common/serve/channel.hpp"
@@ -36,12 +37,17 @@ std::vector<std::string> samples_for(std::uint64_t token) {
 }  // namespace
 
 int main() {
-  const char* seed = std::getenv("CONVLAB_FUZZ_SEED");
-  testing::Mutator mutator(seed == nullptr ? 1 : std::strtoull(seed, nullptr, 10));
+  testing::Mutator mutator(1);
+  bool has_seed = false;
   std::vector<std::string> samples = samples_for(1);
   while (const auto message = receive_message(kServeDescriptor)) {
-    if (const auto request = decode<ServeRequest>(message->text))
+    if (const auto request = decode<ServeRequest>(message->text)) {
       samples = samples_for(request->token);
+      const std::string& seed = request->settings.back();  // "CONVLAB_FUZZ_SEED=17"
+      if (!std::exchange(has_seed, true)) {
+        mutator = testing::Mutator(std::stoull(seed.substr(seed.find('=') + 1)));
+      }
+    }
     for (std::size_t answers = 1 + mutator.below(3); answers > 0; --answers) {
       switch (mutator.below(12)) {
         case 0:

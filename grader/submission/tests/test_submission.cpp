@@ -101,6 +101,18 @@ TEST_CASE("submission: nothing is left behind, even if the grader is killed whil
   ::unsetenv("TMPDIR");
 }
 
+TEST_CASE("submission: its environment does not tell how it is observed") {
+  for (const char* told : {"CONVLAB_EMU_TRACE=races", "CONVLAB_MATMUL_FACTOR=2", "CONVLAB_NEW=1"}) {
+    Submission submission(std::filesystem::path(SUBMISSIONS) / "convlab_shows_environment", 60s,
+                          {told});
+    std::vector<StageInfo> stages;
+    const auto failure = submission.list_stages(stages);
+    REQUIRE(failure);
+    CHECK(failure->printed.find("PATH=") != std::string::npos);
+    CHECK(failure->printed.find("CONVLAB_") == std::string::npos);
+  }
+}
+
 TEST_CASE("submission: a limit that somebody names is ten times as long where it is observed") {
   CHECK(Submission("none", 2s).time_limit() == 2s);
   Submission observed("none", 2s, {"CONVLAB_EMU_TRACE=races"});
