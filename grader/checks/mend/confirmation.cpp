@@ -7,7 +7,6 @@ namespace convlab::grader::mend {
 
 namespace {
 
-constexpr std::size_t kMostConfirmed = 16;
 constexpr std::int64_t kLargestCase = 700'000;
 constexpr double kMostSecondsOfLarge = 60.0;
 
@@ -116,12 +115,10 @@ bool Confirmation::makes_right(const Changes& changes, const std::vector<Element
 std::vector<Mend> confirm(Confirmation& confirmation, const ByLines& mends, const std::string& file,
                           bool is_part) {
   std::vector<Mend> confirmed;
-  std::size_t runs = 0;
   std::size_t most = 0;
   for (const auto& [lines, all] : mends) {
     for (const Changes& each : all) {
       if (confirmation.is_spent()) return {};  // another line may be as right
-      if (runs++ == kMostConfirmed) break;
       if (!(is_part ? confirmation.confirms_part(each) : confirmation.confirms(each))) continue;
       if (is_part && confirmation.right() < most) break;
       if (is_part && confirmation.right() > most) confirmed.clear();
