@@ -1,11 +1,10 @@
 // What a program calls that was compiled with -fsanitize=kernel-address, in place of the
 // sanitizer's library.
 //
-// Idea     Pages find an access only beyond a page. Here the compiler puts a call before each
-//          access, which asks: is the byte at (address >> 3) + kShadow zero? Only around arrays of
-//          the device it is not. So reads before the first and after the last byte of an array are
-//          found, with their line, also of integers, and arrays may begin where cudaMalloc puts
-//          them.
+// Idea     Pages find an access only beyond a page. Here the compiler puts a question before each
+//          access: is the byte at (address >> 3) + kShadow zero? Only around arrays of the device
+//          it is not. So reads before the first and after the last byte of an array are found, with
+//          their line, also of integers, and arrays may begin where cudaMalloc puts them.
 // Cost     a kernel that does nothing but load takes 2.3 times as long, others less.
 // Source   Serebryany et al., AddressSanitizer, USENIX ATC 2012; GCC's option for Linux's kernel,
 //          which leaves shadow and reports to whoever links.
@@ -87,12 +86,19 @@ template <std::size_t kBytes>
 
 // The compilers' names.
 // NOLINTBEGIN(readability-identifier-naming,bugprone-reserved-identifier)
-#define CONVLAB_REPORT(bytes)                                             \
-  extern "C" void __asan_load##bytes##_noabort(std::uintptr_t address) {  \
-    check_fast<bytes>(address, false, __builtin_return_address(0));       \
-  }                                                                       \
-  extern "C" void __asan_store##bytes##_noabort(std::uintptr_t address) { \
-    check_fast<bytes>(address, true, __builtin_return_address(0));        \
+// In functions with many accesses the compiler calls, rather than asks in place.
+#define CONVLAB_REPORT(bytes)                                                    \
+  extern "C" void __asan_load##bytes##_noabort(std::uintptr_t address) {         \
+    check_fast<bytes>(address, false, __builtin_return_address(0));              \
+  }                                                                              \
+  extern "C" void __asan_store##bytes##_noabort(std::uintptr_t address) {        \
+    check_fast<bytes>(address, true, __builtin_return_address(0));               \
+  }                                                                              \
+  extern "C" void __asan_report_load##bytes##_noabort(std::uintptr_t address) {  \
+    check(address, bytes, false, __builtin_return_address(0));                   \
+  }                                                                              \
+  extern "C" void __asan_report_store##bytes##_noabort(std::uintptr_t address) { \
+    check(address, bytes, true, __builtin_return_address(0));                    \
   }
 CONVLAB_REPORT(1)
 CONVLAB_REPORT(2)
@@ -106,6 +112,8 @@ CONVLAB_REPORT(16)
   }
 CONVLAB_REPORT(loadN, false)
 CONVLAB_REPORT(storeN, true)
+CONVLAB_REPORT(report_load_n, false)
+CONVLAB_REPORT(report_store_n, true)
 #undef CONVLAB_REPORT
 // What fills and copies; cuda_runtime.h gives the functions of the library these names.
 extern "C" void* __asan_memset(void* to, int value, std::size_t bytes) {
