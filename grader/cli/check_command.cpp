@@ -124,12 +124,12 @@ void rename_stage(CheckResult& check, const std::string& from, const std::string
   for (ScoreItem& item : check.score->items) rename(item.stage);
 }
 
-std::string shown_solution(const Options& options) {
+std::string shown_solution(const CheckOptions& options) {
   return printable_line(options.shown.empty() ? options.solution : options.shown);
 }
 
 // What to check, from the command line; builds nothing.
-GradeRequest request_of(const CourseMilestone& milestone, const Options& options) {
+GradeRequest request_of(const CourseMilestone& milestone, const CheckOptions& options) {
   // Not within the braces: GCC destroys what is already made twice if a later part throws.
   const fs::path program = options.program.empty() ? program_of(options.milestone, options.solution)
                                                    : fs::absolute(options.program);
@@ -180,7 +180,7 @@ GradeRequest request_of(const CourseMilestone& milestone, const Options& options
 }
 
 // Builds the file that --solution names.
-void build_given_file(const CourseMilestone& milestone, const Options& options,
+void build_given_file(const CourseMilestone& milestone, const CheckOptions& options,
                       GradeRequest& request) {
   const bool on_cpu = runs_on_cpu(milestone);
   const SubmittedSources sources = sources_of(options.solution, on_cpu);
@@ -207,7 +207,7 @@ void build_given_file(const CourseMilestone& milestone, const Options& options,
 }
 
 // A check of one stage does not change the results of the others.
-fs::path default_file(const Options& options) {
+fs::path default_file(const CheckOptions& options) {
   const std::string stage = options.stage.empty() ? "" : "-" + options.stage;
   const std::string solution = fs::path(options.solution).stem().string();
   return results_folder() / (options.milestone + "-" + solution + stage + ".json");
@@ -270,7 +270,7 @@ Score of_stage(Score score, const std::string& stage) {
 
 // Of a student's own work: prediction and puzzles count, and what is not begun is told. False if
 // puzzles come first.
-bool prepare_students_work(const CourseMilestone& milestone, const Options& options,
+bool prepare_students_work(const CourseMilestone& milestone, const CheckOptions& options,
                            CheckPrinter& printer, GradeRequest& request) {
   std::optional<SolvedPuzzles> solved;
   if (!options.stage.empty()) {
@@ -295,8 +295,8 @@ bool prepare_students_work(const CourseMilestone& milestone, const Options& opti
 }
 
 // Writes the result, and of a student's own work what the notebook tells of it. @return the file
-fs::path keep(const CheckResult& check, const CourseMilestone& milestone, const Options& options,
-              bool is_students) {
+fs::path keep(const CheckResult& check, const CourseMilestone& milestone,
+              const CheckOptions& options, bool is_students) {
   const fs::path file = options.json.empty() ? default_file(options) : fs::path(options.json);
   // One case says nothing of the others: it is no result of the stage.
   const bool is_whole = options.only_case.empty();
@@ -320,10 +320,10 @@ GradeObserver observer_for(CheckPrinter& printer, const std::optional<EditionTas
   return observer;
 }
 
-ExitCode run_check(const Options& options, CheckPrinter& printer);
+ExitCode run_check(const CheckOptions& options, CheckPrinter& printer);
 
 // What an editor reads stands alone; without a finding, all that the check says is told beside it.
-ExitCode run(const Options& options) {
+ExitCode run(const CheckOptions& options) {
   CheckPrinter printer(options.format);
   if (options.format == "text") return run_check(options, printer);
   std::ostringstream text;
@@ -345,7 +345,7 @@ struct Subject {
 };
 
 // Errors in the command line are reported before anything is built.
-void check_options(const Options& options, const Subject& subject) {
+void check_options(const CheckOptions& options, const Subject& subject) {
   if (!subject.is_file && !(options.precision + options.puzzles).empty()) {
     throw UsageError("--precision and --puzzles are for a file given by --solution.");
   }
@@ -366,7 +366,7 @@ void check_options(const Options& options, const Subject& subject) {
 }
 
 // The findings in options.format, unless the sources are unknown.
-void tell_editor(const Options& options, const Subject& subject, const CheckResult& check,
+void tell_editor(const CheckOptions& options, const Subject& subject, const CheckResult& check,
                  CheckPrinter& printer) {
   const bool has_sources = options.program.empty() && (subject.is_file || subject.is_students);
   if (options.format == "text" || !has_sources) return;
@@ -386,7 +386,7 @@ CheckResult grade_as_named(const GradeRequest& request, CheckPrinter& printer) {
   return check;
 }
 
-void print_points(const CheckResult& check, const Options& options) {
+void print_points(const CheckResult& check, const CheckOptions& options) {
   // If nothing runs, a table of zeros would not help.
   std::optional<Score> shown;
   if (check.score && (check.findings.empty() || check.score->earned() > 0.0)) {
@@ -396,7 +396,7 @@ void print_points(const CheckResult& check, const Options& options) {
   if (!points.empty()) std::cout << "\n" << points;
 }
 
-ExitCode run_check(const Options& options, CheckPrinter& printer) {
+ExitCode run_check(const CheckOptions& options, CheckPrinter& printer) {
   if (options.launcher == "slurm") return run_as_slurm_job(own_words_without_launcher());
   const bool is_file = is_source_file(options.solution);
   if (is_file && options.program.empty()) {

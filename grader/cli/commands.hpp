@@ -1,8 +1,6 @@
 #pragma once
 
 #include <CLI/CLI.hpp>
-#include <cstdint>
-#include <map>
 #include <memory>
 #include <string>
 #include <utility>
@@ -13,54 +11,14 @@
 
 namespace convlab::grader {
 
-/// What a command line may say; each command takes some of it. CountedOptions has what most take:
-/// milestone, stage, network, solution.
-struct Options : CountedOptions {
-  std::string batches;
-  std::string output;  ///< a file or a folder
-  std::vector<std::string> files;
-  std::string only_case;
-  std::string launcher = "local";
-  std::string cause;
-  std::string program;
-  std::string shown;  ///< how --solution is called in texts; empty: as it was given
-  std::string rules;
-  std::string precision;
-  std::vector<std::string> libraries;
-  std::vector<std::string> refused;
-  std::string puzzles;
-  std::string json;
-  std::string times_of;
-  std::string format = "text";
-  std::string mend = "auto";
-  std::uint64_t seed = 0;
-  double time_limit_s = 0.0;
-  bool no_speed = false;
-  bool competition = false;
-  bool again = false;
-  int checks = 0;  ///< for tests: watch stops after this many
-  std::string limiter;
-  double loads = -1.0;
-  double inputs = -1.0;
-  double op_ms = -1.0;
-  std::string reason;
-  std::string question;
-  std::vector<std::string> words;
-  bool yes = false;
-  std::string block;
-  std::string kernel;
-  bool prints_json = false;
-  std::string device = "auto";
-  bool by_file = false;
-  std::string term;
-  bool update = false;
-};
+struct NoOptions {};
 
 /// A new command, and its options for the caller to declare; describe() gives them their words from
 /// help.txt, here or in instructor/. `run` gets the options after parsing.
-inline std::pair<CLI::App&, Options&> add_command(CLI::App& parent, ExitCode& exit_code,
-                                                  const std::string& name,
-                                                  ExitCode (*run)(const Options&)) {
+template <class Options>
+std::pair<CLI::App&, Options&> add_command(CLI::App& parent, ExitCode& exit_code,
+                                           const std::string& name,
+                                           ExitCode (*run)(const Options&)) {
   CLI::App* command = parent.add_subcommand(name);
   auto options = std::make_shared<Options>();
   command->callback([options, run, &exit_code] { exit_code = run(*options); });
@@ -79,11 +37,43 @@ inline void add_launcher(CLI::App& command, std::string& launcher) {
 void describe(CLI::App& app);
 inline constexpr int kHelpIndent = 24;
 
+struct ProfileOptions : CountedOptions {
+  std::string output, launcher = "local";
+  bool prints_json = false;
+};
+struct ShowOptions : CountedOptions {
+  std::string block, kernel, only_case, output;
+};
+struct PlotOptions {
+  std::vector<std::string> files;
+  std::string output, batches;
+};
+struct SweepOptions {
+  std::string stage, batches = "100,1000,10000", network = kDefaultPreset;
+  std::string solution = "student", device = "auto", launcher = "local";
+};
+struct CompareOptions {
+  std::vector<std::string> files;
+  bool by_file = false;
+};
+struct ReportOptions {
+  std::string milestone, output, solution = "student";
+  std::vector<std::string> files;
+};
+
 /// What runs each command that draws or counts. Nobody needs them on the first day: they are a
 /// program of their own, build/bin/grader-views, built when the first of them is used. Both
 /// programs know their words, so a wrong use and --help build nothing.
-using ViewRuns = std::map<std::string, ExitCode (*)(const Options&)>;
-void add_views(CLI::App& app, ExitCode& exit_code, const ViewRuns& runs);
+struct Views {
+  ExitCode (*explain)(const CountedOptions&) = nullptr;
+  ExitCode (*profile)(const ProfileOptions&) = nullptr;
+  ExitCode (*show)(const ShowOptions&) = nullptr;
+  ExitCode (*plot)(const PlotOptions&) = nullptr;
+  ExitCode (*sweep)(const SweepOptions&) = nullptr;
+  ExitCode (*compare)(const CompareOptions&) = nullptr;
+  ExitCode (*report)(const ReportOptions&) = nullptr;
+};
+void add_views(CLI::App& app, ExitCode& exit_code, const Views& views);
 
 /// The stage to explain: the named one, or the only one that has passed.
 /// @throws Error that says what to do first
@@ -100,8 +90,8 @@ namespace check_command { void add(CLI::App& app, ExitCode& exit_code); }
 namespace progress_commands { void add(CLI::App& app, ExitCode& exit_code); }
 namespace notebook_commands { void add(CLI::App& app, ExitCode& exit_code); }
 namespace work_commands { void add(CLI::App& app, ExitCode& exit_code); }
-namespace kernel_commands { ViewRuns runs(); }
-namespace result_commands { ViewRuns runs(); }
+namespace kernel_commands { void set(Views& views); }
+namespace result_commands { void set(Views& views); }
 namespace machine_commands { void add(CLI::App& app, ExitCode& exit_code); }
 namespace handout_command { void add(CLI::App& app, ExitCode& exit_code); }
 namespace lint_command { void add(CLI::App& app, ExitCode& exit_code); }

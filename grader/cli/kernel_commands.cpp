@@ -67,7 +67,7 @@ std::string told(Finding finding, const CourseMilestone& milestone, const Counte
   return finding_text(finding);
 }
 
-ExitCode run_explain(const Options& options) {
+ExitCode run_explain(const CountedOptions& options) {
   const CourseMilestone milestone = find_milestone(options.milestone);
   const bool is_students = options.solution == "student";
   CountedOptions asked = options;
@@ -163,7 +163,7 @@ void print_json(const StageCounts& counts, const SourceText& sources,
   std::cout << json_text(json, 2) << "\n";
 }
 
-ExitCode run_profile(const Options& options) {
+ExitCode run_profile(const ProfileOptions& options) {
   if (options.launcher == "slurm") return run_as_slurm_job(own_words_without_launcher());
   const CourseMilestone milestone = find_milestone(options.milestone);
   const CountedWork wanted = counted_work(milestone, options);
@@ -215,7 +215,7 @@ std::array<unsigned, 3> parse_block(const std::string& text) {
   return block;
 }
 
-ExitCode run_show(const Options& options) {
+ExitCode run_show(const ShowOptions& options) {
   const CourseMilestone milestone = find_milestone(options.milestone);
   WantedBlock wanted{.kernel = options.kernel};
   if (!options.block.empty()) wanted.block = parse_block(options.block);
@@ -269,8 +269,10 @@ ExitCode run_show(const Options& options) {
 
 }  // namespace
 
-ViewRuns runs() {
-  return {{"explain", run_explain}, {"profile", run_profile}, {"show", run_show}};
+void set(Views& views) {
+  views.explain = run_explain;
+  views.profile = run_profile;
+  views.show = run_show;
 }
 
 }  // namespace convlab::grader::kernel_commands

@@ -19,7 +19,7 @@
 #include "grader/cli/commands.hpp"
 #include "grader/course/course.hpp"
 #include "grader/course/slurm_job.hpp"
-#include "grader/measure/measure_speed.hpp"
+#include "grader/measure/quiet_gpu.hpp"
 #include "grader/report/terminal.hpp"
 #include "grader/submission/build_submission.hpp"
 #include "grader/submission/sandbox/sandbox.hpp"
@@ -111,7 +111,7 @@ Examined isolation() {
   }
 }
 
-ExitCode run_doctor(const Options&) {
+ExitCode run_doctor(const NoOptions&) {
   const std::string setup = "common/setup/lab setup";
   bool well = true;
   const auto tell = [&](const Examined& item) {
@@ -139,7 +139,7 @@ ExitCode run_doctor(const Options&) {
 // Before the words of the program, when the job runs.
 constexpr const char* kInJob = "--when-the-gpu-is-quiet";
 
-ExitCode run_job(const Options&) {
+ExitCode run_job(const NoOptions&) {
   std::vector<std::string> words = own_words();
   const std::string self = words.front();
   words.erase(words.begin(), std::find(words.begin(), words.end(), "job") + 1);

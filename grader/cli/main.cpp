@@ -8,6 +8,7 @@
 #include <functional>
 #include <iostream>
 #include <string>
+#include <type_traits>
 
 #include "common/base/error.hpp"
 #include "common/base/run_program.hpp"
@@ -35,26 +36,32 @@ constexpr const char* kExamples =
     "3 the environment is at fault.";
 
 #ifndef CONVLAB_VIEWS
-// What can be told at once, before a minute of building.
-void require_sense(const std::string& command, const Options& options) {
-  if (options.milestone.empty() || options.launcher != "local") return;
-  if (command == "report" && !title_of_course(options.milestone).empty()) return;
-  const CourseMilestone milestone = find_milestone(options.milestone);
-  if (command == "report") return;
-  CountedOptions asked = options;
-  require_kernels(milestone.id);
-  if (command == "explain" && options.solution == "student") {
-    asked.stage = passed_stage(options, milestone);
-  }
-  counted_work(milestone, asked);
-}
-
 char** own_words = nullptr;
 
+// What can be told at once, before a minute of building.
+template <class Options>
+void require_sense(const Options& options) {
+  if constexpr (requires { options.launcher; }) {
+    if (options.launcher != "local") return;
+  }
+  if constexpr (std::is_same_v<Options, ReportOptions>) {
+    if (title_of_course(options.milestone).empty()) find_milestone(options.milestone);
+  } else if constexpr (std::is_base_of_v<CountedOptions, Options>) {
+    const CourseMilestone milestone = find_milestone(options.milestone);
+    require_kernels(milestone.id);
+    CountedOptions asked = options;
+    if (own_words[1] == std::string("explain") && options.solution == "student") {
+      asked.stage = passed_stage(options, milestone);
+    }
+    counted_work(milestone, asked);
+  }
+}
+
 // Goes on as grader-views. An update of the hand-out may leave an older one behind.
+template <class Options>
 convlab::ExitCode become_views(const Options& options) {
   namespace fs = std::filesystem;
-  require_sense(own_words[1], options);
+  require_sense(options);
   const fs::path views = build_folder() / "bin" / "grader-views";
   const bool is_there = fs::exists(views);
   if (!is_there ||
@@ -71,17 +78,16 @@ convlab::ExitCode become_views(const Options& options) {
 }
 
 void add_first_uses(CLI::App& app, convlab::ExitCode& exit_code) {
-  ViewRuns runs;
-  for (const char* name : {"explain", "profile", "show", "plot", "sweep", "compare", "report"}) {
-    runs[name] = become_views;
-  }
-  add_views(app, exit_code, runs);
+  add_views(app, exit_code,
+            {become_views, become_views, become_views, become_views, become_views, become_views,
+             become_views});
 }
 #else
 void add_all_views(CLI::App& app, convlab::ExitCode& exit_code) {
-  ViewRuns runs = kernel_commands::runs();
-  runs.merge(result_commands::runs());
-  add_views(app, exit_code, runs);
+  Views views;
+  kernel_commands::set(views);
+  result_commands::set(views);
+  add_views(app, exit_code, views);
 }
 #endif
 

@@ -80,8 +80,15 @@ void print(const Prediction& slip) {
   std::cout << paragraph("  ", text) << paragraph("  because ", slip.reason);
 }
 
+struct PredictOptions {
+  std::string milestone, stage, limiter, reason;
+  double loads = -1.0;
+  double inputs = -1.0;
+  double op_ms = -1.0;
+};
+
 // By questions, unless the options answer them.
-Prediction ask_prediction(const CourseMilestone& milestone, const Options& options) {
+Prediction ask_prediction(const CourseMilestone& milestone, const PredictOptions& options) {
   std::vector<std::string> limiters(kLimiters.begin(), kLimiters.end());
   if (milestone.id == "m1") limiters = {"memory", "arithmetic", "latency"};
   const auto is_limit = [&](const std::string& text) {
@@ -125,8 +132,8 @@ Prediction ask_prediction(const CourseMilestone& milestone, const Options& optio
   return slip;
 }
 
-ExitCode run_predict(const Options& asked_for) {
-  Options options = asked_for;
+ExitCode run_predict(const PredictOptions& asked_for) {
+  PredictOptions options = asked_for;
   const CourseMilestone milestone = find_milestone(options.milestone);
   options.stage = stage_of(milestone, options.stage);
   Notebook notebook = read_notebook(milestone);
@@ -160,7 +167,12 @@ void print(const ChapterQuestion& question, const Notebook& notebook) {
   if (answer != notebook.answers.end()) std::cout << paragraph("      Yours: ", answer->second);
 }
 
-ExitCode run_answer(const Options& options) {
+struct AnswerOptions {
+  std::string milestone, question;
+  std::vector<std::string> words;
+};
+
+ExitCode run_answer(const AnswerOptions& options) {
   const CourseMilestone milestone = find_milestone(options.milestone);
   Notebook notebook = read_notebook(milestone);
   const auto questions = chapter_questions(read_text(milestone.folder / "README.md"));

@@ -54,7 +54,7 @@ std::string counts_text(const MilestoneWay& way) {
   return text;
 }
 
-ExitCode run_next(const Options&) {
+ExitCode run_next(const NoOptions&) {
   const std::vector<MilestoneWay> way = way_through();
   for (const MilestoneWay& milestone : way) {
     std::cout << coloured(milestone.milestone.id, Colour::kStrong) << "  "
@@ -99,7 +99,7 @@ std::string state_text(const Progress& progress) {
   return text;
 }
 
-ExitCode run_list(const Options&) {
+ExitCode run_list(const NoOptions&) {
   constexpr int kStageWidth = 27;
   int passed = 0;
   int tried = 0;
@@ -126,11 +126,16 @@ ExitCode run_list(const Options&) {
   return ExitCode::kPassed;
 }
 
+struct HintOptions {
+  std::string milestone, stage;
+  bool again = false;
+};
+
 /// Shows the hints of one milestone, of a stage if one is named, and notes which were read: grader
 /// submit packs the notes, so that the instructor sees which hints help.
 class HintCommand {
  public:
-  explicit HintCommand(const Options& options)
+  explicit HintCommand(const HintOptions& options)
       : options_(options),
         milestone_(find_milestone(options.milestone)),
         notebook_(read_notebook(milestone_)) {
@@ -246,14 +251,14 @@ class HintCommand {
     }
   }
 
-  const Options& options_;
+  const HintOptions& options_;
   CourseMilestone milestone_;
   Notebook notebook_;
   Finding last_{};  // of the last check
   int times_ = 0;   // in how many of the last checks, one after the other
 };
 
-ExitCode run_hint(const Options& options) {
+ExitCode run_hint(const HintOptions& options) {
   HintCommand(options).run();
   return ExitCode::kPassed;
 }
@@ -284,11 +289,17 @@ void wait_for_change(const CourseMilestone& milestone, const Snapshot& old) {
   }
 }
 
+struct WatchOptions {
+  std::string milestone, stage, batches = "100", format = "text";
+  int checks = 0;  ///< for tests: it stops after this many
+};
+
 // Runs grader check as a separate process: Ctrl-C ends it at once, even while it compiles, and it
 // may be a grader that was just rebuilt. So does a file that is saved: what is checked is old then.
 // @param checked  the files when the check begins
 // @return whether it came to its end
-bool check_once(const CourseMilestone& milestone, const Options& options, const Snapshot& checked) {
+bool check_once(const CourseMilestone& milestone, const WatchOptions& options,
+                const Snapshot& checked) {
   const bool is_for_editor = options.format != "text";
   if (::isatty(STDOUT_FILENO) == 1 && !is_for_editor) std::cout << "\033[2J\033[H";
   std::cout << "Building " << milestone.id << ", " << milestone.title << std::endl;
@@ -320,7 +331,7 @@ bool check_once(const CourseMilestone& milestone, const Options& options, const 
   return true;
 }
 
-ExitCode run_watch(const Options& asked) {
+ExitCode run_watch(const WatchOptions& asked) {
   // Saving a file cannot correct these.
   if (!asked.milestone.empty()) {
     const CourseMilestone milestone = find_milestone(asked.milestone);
@@ -331,7 +342,7 @@ ExitCode run_watch(const Options& asked) {
   std::string last;
   Snapshot checked;
   for (int checks = 0; stop_asked == 0;) {
-    Options options = asked;
+    WatchOptions options = asked;
     bool is_fresh = false;
     if (asked.stage.empty()) {
       std::vector<MilestoneWay> way = way_through();
@@ -385,7 +396,6 @@ void add(CLI::App& app, ExitCode& exit_code) {
   add_command(app, exit_code, "next", run_next);
   {
     auto [command, options] = add_command(app, exit_code, "watch", run_watch);
-    options.batches = "100";
     command.add_option("MILESTONE", options.milestone);
     command.add_option("--stage", options.stage);
     command.add_option("--batches", options.batches)->capture_default_str();

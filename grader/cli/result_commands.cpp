@@ -23,7 +23,7 @@
 #include "grader/course/puzzles.hpp"
 #include "grader/course/slurm_job.hpp"
 #include "grader/course/way.hpp"
-#include "grader/measure/measure_speed.hpp"
+#include "grader/measure/quiet_gpu.hpp"
 #include "grader/report/check_report.hpp"
 #include "grader/report/pages/comparison.hpp"
 #include "grader/report/pages/report.hpp"
@@ -45,7 +45,7 @@ ExitCode nothing_to(const char* verb) {
   return ExitCode::kFallsShort;
 }
 
-ExitCode run_plot(const Options& options) {
+ExitCode run_plot(const PlotOptions& options) {
   std::vector<Result> results = read_results({options.files.begin(), options.files.end()});
   if (!options.batches.empty()) {
     // A row for each stage and batch is too much for a ladder with thirty stages.
@@ -67,7 +67,7 @@ ExitCode run_plot(const Options& options) {
   return ExitCode::kPassed;
 }
 
-ExitCode run_compare(const Options& options) {
+ExitCode run_compare(const CompareOptions& options) {
   const std::vector<Result> results = read_results({options.files.begin(), options.files.end()});
   std::vector<std::string> names;
   for (const std::string& file : options.files) names.push_back(fs::path(file).stem().string());
@@ -86,7 +86,7 @@ ExitCode run_compare(const Options& options) {
 }
 
 // The results of a milestone's checks: that of all stages first, then those of single stages.
-std::vector<fs::path> default_results(const Options& options) {
+std::vector<fs::path> default_results(const ReportOptions& options) {
   const bool is_course = !title_of_course(options.milestone).empty();
   const std::string stem = options.milestone + (is_course ? "" : "-" + options.solution);
   std::set<fs::path> found;
@@ -180,7 +180,8 @@ std::vector<SweepTable> tables_of(const SweepSpace& space, const std::string& ne
 }
 
 // What a student's own work on a milestone of the workbook has left beside results.
-void add_work(const CourseMilestone& milestone, const Options& options, ReportSource& source) {
+void add_work(const CourseMilestone& milestone, const ReportOptions& options,
+              ReportSource& source) {
   source.mistakes = mended_mistakes(read_history(history_file()), milestone.id);
   // The mistake of a repair is not the student's, and work that was not begun is none.
   std::erase_if(source.mistakes, [&](const MendedMistake& each) {
@@ -193,7 +194,7 @@ void add_work(const CourseMilestone& milestone, const Options& options, ReportSo
   if (options.solution == "student") add_notes(milestone, source);
 }
 
-ExitCode run_report(const Options& options) {
+ExitCode run_report(const ReportOptions& options) {
   const std::string& id = options.milestone;
   const std::string course = title_of_course(id);
   ReportSource source{.milestone = id, .title = course};
@@ -233,7 +234,7 @@ std::pair<CourseMilestone, SweepSpace> find_sweep(const std::string& stage) {
 
 // Runs the milestone's program at one point. Empty, or why there is no result.
 std::string run_point(const fs::path& program, const SweepSpace& space, const std::string& point,
-                      const Options& options, int batch) {
+                      const SweepOptions& options, int batch) {
   const fs::path file = sweep_folder(space.stage) / std::to_string(batch) / (point + ".json");
   fs::create_directories(file.parent_path());
   const FinishedProcess run =
@@ -246,7 +247,7 @@ std::string run_point(const fs::path& program, const SweepSpace& space, const st
   return run.succeeded() ? "" : "it failed: " + printed.substr(printed.find_last_of('\n') + 1);
 }
 
-ExitCode run_sweep(const Options& options) {
+ExitCode run_sweep(const SweepOptions& options) {
   if (options.launcher == "slurm") return run_as_slurm_job(own_words_without_launcher());
   const auto [milestone, space] = find_sweep(options.stage);
   const bool counts = options.device == "emulated" || !answering_gpu();
@@ -286,9 +287,11 @@ ExitCode run_sweep(const Options& options) {
 
 }  // namespace
 
-ViewRuns runs() {
-  return {
-      {"plot", run_plot}, {"sweep", run_sweep}, {"compare", run_compare}, {"report", run_report}};
+void set(Views& views) {
+  views.plot = run_plot;
+  views.sweep = run_sweep;
+  views.compare = run_compare;
+  views.report = run_report;
 }
 
 }  // namespace convlab::grader::result_commands

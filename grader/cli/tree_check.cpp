@@ -84,7 +84,7 @@ struct Tree {
 };
 
 // The tree's edition: the one that is named, else the one whose files it has.
-std::optional<Tree> tree_of(const Options& options, const std::vector<std::string>& paths) {
+std::optional<Tree> tree_of(const CheckOptions& options, const std::vector<std::string>& paths) {
   const std::vector<std::string> names = edition_names();
   const bool names_edition = std::ranges::find(names, options.milestone) != names.end();
   std::optional<Edition> edition = parse_rules(options.rules, options.milestone).edition;
@@ -125,7 +125,7 @@ std::string verdict_of(const CheckResult& check) {
 }
 
 // Tasks without a file, and files without a task.
-void print_rest(const Options& options, const Tree& tree, const fs::path& folder,
+void print_rest(const CheckOptions& options, const Tree& tree, const fs::path& folder,
                 const std::vector<std::string>& paths) {
   const auto& files = tree.files;
   std::vector<std::string> missing;
@@ -182,9 +182,9 @@ class TaskTable {
 };
 
 // The options for one file of a tree.
-Options options_for(const Options& options, const Edition& edition, const TaskFile& file,
-                    const fs::path& folder) {
-  Options one = options;
+CheckOptions options_for(const CheckOptions& options, const Edition& edition, const TaskFile& file,
+                         const fs::path& folder) {
+  CheckOptions one = options;
   one.milestone = edition.id_of(file.task);
   one.rules.clear();
   one.solution = (folder / file.path).string();
@@ -195,8 +195,8 @@ Options options_for(const Options& options, const Edition& edition, const TaskFi
 }
 
 // Checks one file of a tree, which may fail: the others are still judged.
-ExitCode check_file(const Options& one, ExitCode (*check)(const Options&), const TaskFile& file,
-                    TaskTable& table) {
+ExitCode check_file(const CheckOptions& one, ExitCode (*check)(const CheckOptions&),
+                    const TaskFile& file, TaskTable& table) {
   std::error_code none;
   fs::remove(one.json, none);
   std::cout << "\n"
@@ -221,7 +221,8 @@ ExitCode check_file(const Options& one, ExitCode (*check)(const Options&), const
 
 }  // namespace
 
-std::optional<ExitCode> check_tree(const Options& options, ExitCode (*check)(const Options&)) {
+std::optional<ExitCode> check_tree(const CheckOptions& options,
+                                   ExitCode (*check)(const CheckOptions&)) {
   std::error_code missing;
   const fs::path given = options.solution;
   const std::string ending = given.extension();
@@ -250,7 +251,7 @@ std::optional<ExitCode> check_tree(const Options& options, ExitCode (*check)(con
   auto worst = ExitCode::kPassed;
   TaskTable table;
   for (const TaskFile& file : tree->files) {
-    const Options one = options_for(options, edition, file, folder);
+    const CheckOptions one = options_for(options, edition, file, folder);
     worst = std::max(worst, check_file(one, check, file, table));
   }
   table.print(edition);

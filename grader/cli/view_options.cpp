@@ -26,6 +26,7 @@ std::string passed_stage(const CountedOptions& options, const CourseMilestone& m
 namespace {
 
 // A command that builds a file to be traced.
+template <class Options>
 std::pair<CLI::App&, Options&> add_counted(CLI::App& app, ExitCode& exit_code,
                                            const std::string& name,
                                            ExitCode (*run)(const Options&)) {
@@ -48,23 +49,22 @@ void add_solution(CLI::App& command, std::string& solution) {
 
 }  // namespace
 
-void add_views(CLI::App& app, ExitCode& exit_code, const ViewRuns& runs) {
-  add_counted(app, exit_code, "explain", runs.at("explain"));
-  auto [profile, profile_options] = add_counted(app, exit_code, "profile", runs.at("profile"));
+void add_views(CLI::App& app, ExitCode& exit_code, const Views& views) {
+  add_counted(app, exit_code, "explain", views.explain);
+  auto [profile, profile_options] = add_counted(app, exit_code, "profile", views.profile);
   profile.add_option("--output", profile_options.output);
   profile.add_flag("--json", profile_options.prints_json);
   add_launcher(profile, profile_options.launcher);
-  auto [show, show_options] = add_counted(app, exit_code, "show", runs.at("show"));
+  auto [show, show_options] = add_counted(app, exit_code, "show", views.show);
   show.add_option("--block", show_options.block);
   show.add_option("--kernel", show_options.kernel);
   show.add_option("--case", show_options.only_case);
   show.add_option("--output", show_options.output);
-  auto [plot, plot_options] = add_command(app, exit_code, "plot", runs.at("plot"));
+  auto [plot, plot_options] = add_command(app, exit_code, "plot", views.plot);
   plot.add_option("RESULT", plot_options.files)->required();
   plot.add_option("--output", plot_options.output);
   plot.add_option("--batches", plot_options.batches);
-  auto [sweep, sweep_options] = add_command(app, exit_code, "sweep", runs.at("sweep"));
-  sweep_options.batches = "100,1000,10000";
+  auto [sweep, sweep_options] = add_command(app, exit_code, "sweep", views.sweep);
   sweep.add_option("STAGE", sweep_options.stage)->required();
   sweep.add_option("--batches", sweep_options.batches)->capture_default_str();
   sweep.add_option("--network", sweep_options.network)->capture_default_str();
@@ -73,10 +73,10 @@ void add_views(CLI::App& app, ExitCode& exit_code, const ViewRuns& runs) {
       ->check(CLI::IsMember({"auto", "emulated"}))
       ->capture_default_str();
   add_launcher(sweep, sweep_options.launcher);
-  auto [compare, compare_options] = add_command(app, exit_code, "compare", runs.at("compare"));
+  auto [compare, compare_options] = add_command(app, exit_code, "compare", views.compare);
   compare.add_option("RESULT", compare_options.files)->required();
   compare.add_flag("--by-file", compare_options.by_file);
-  auto [report, report_options] = add_command(app, exit_code, "report", runs.at("report"));
+  auto [report, report_options] = add_command(app, exit_code, "report", views.report);
   report.add_option("MILESTONE", report_options.milestone)->required();
   report.add_option("RESULT", report_options.files);
   report.add_option("--output", report_options.output);

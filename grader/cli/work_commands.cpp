@@ -50,7 +50,12 @@ bool agreed(std::size_t count) {
   return answer == "y" || answer == "Y" || answer == "yes";
 }
 
-ExitCode run_reset(const Options& options) {
+struct ResetOptions {
+  std::string milestone;
+  bool yes = false;
+};
+
+ExitCode run_reset(const ResetOptions& options) {
   const CourseMilestone milestone = find_milestone(options.milestone);
   std::vector<PathAndText> changed;
   for (const HandoutFile& file : handout_files(milestone)) {
@@ -92,7 +97,11 @@ std::string manifest_text(const fs::path& folder, const std::vector<SourceFile>&
   return run.output;
 }
 
-ExitCode run_submit(const Options& options) {
+struct SubmitOptions {
+  std::string milestone, output;
+};
+
+ExitCode run_submit(const SubmitOptions& options) {
   const CourseMilestone milestone = find_milestone(options.milestone);
   const auto sources = describe_files(source_files(milestone));
   CheckResult check = combined_result(milestone);
@@ -184,9 +193,13 @@ fs::path unpacked(const fs::path& archive, const fs::path& to) {
                    (why.empty() ? "." : ": " + why));
 }
 
-ExitCode run_restore(const Options& options) {
+struct RestoreOptions {
+  std::string archive;
+};
+
+ExitCode run_restore(const RestoreOptions& options) {
   const ScratchFolder scratch(build_folder());
-  const fs::path folder = unpacked(options.files.front(), scratch.path());
+  const fs::path folder = unpacked(options.archive, scratch.path());
   const std::string name = folder.filename().string();
   const CourseMilestone milestone = find_milestone(name.substr(0, name.find('-')));
   const CheckResult check = read_check_result(folder / "result.json");
@@ -227,7 +240,7 @@ void add(CLI::App& app, ExitCode& exit_code) {
     command.add_option("--output", options.output);
   }
   auto [command, options] = add_command(app, exit_code, "restore", run_restore);
-  command.add_option("ARCHIVE", options.files)->required()->expected(1)->check(CLI::ExistingFile);
+  command.add_option("ARCHIVE", options.archive)->required()->check(CLI::ExistingFile);
 }
 
 }  // namespace convlab::grader::work_commands

@@ -246,7 +246,11 @@ std::string place_of(const std::string& file) {
   return file.starts_with(top) ? file.substr(top.size()) : file;
 }
 
-ExitCode run(const Options& options) {
+struct HandoutOptions {
+  std::string output, term;
+};
+
+ExitCode run(const HandoutOptions& options) {
   if (options.term.empty() ||
       options.term.find_first_not_of("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
                                      "0123456789-") != std::string::npos) {

@@ -177,7 +177,12 @@ void update_manifest() {
   write_atomically(course_folder() / "milestones" / "handout.sha256", text);
 }
 
-ExitCode run(const Options& options) {
+struct LintOptions {
+  std::string milestone;
+  bool update = false;
+};
+
+ExitCode run(const LintOptions& options) {
   if (!options.milestone.empty()) find_milestone(options.milestone);  // throws if there is none
   if (options.update) update_manifest();
   bool good = true;
