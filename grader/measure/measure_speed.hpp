@@ -1,6 +1,5 @@
 #pragma once
 
-#include <filesystem>
 #include <functional>
 #include <optional>
 #include <string>
@@ -10,17 +9,6 @@
 #include "grader/submission/submission.hpp"
 
 namespace convlab::grader {
-
-/// Called after each sample with the arrays of its call.
-using InTurns = std::function<void(const CheckedLayer& layer, const Arrays& arrays)>;
-
-/// Times each convolution of a run that was right with further calls (docs/grading.md, "The
-/// clock"), in a random order: none can be prepared for. Each call has new random images, which
-/// appear when prolog has returned, and the output of the call before; a random part of the output
-/// is compared in double precision. A finding ends it. An emulated device has no times.
-/// @param run  gets the samples, and the finding
-void time_network(Submission& submission, NetworkOutcome& run, const Announce& announce,
-                  const InTurns& in_turns = {});
 
 /// A speed to measure: a stage and its reference at one batch.
 struct SpeedRequest {
@@ -32,14 +20,6 @@ struct SpeedRequest {
   /// Whether more samples would change nothing; asked after each round.
   std::function<bool(const SpeedMeasure&)> is_settled{};
 };
-
-/// Looks whether the GPU is quiet before a check loads it; if so, nothing waits for that later.
-void look_at_gpu();
-
-/// Waits, two minutes at most, until the GPU is idle and no longer slowed down by heat, as
-/// `nvidia-smi` reports it, and announces what it waits for. Only the first call of a process
-/// waits, and on a machine without `nvidia-smi` none.
-void wait_for_quiet_gpu(const Announce& announce);
 
 /// Times a stage that passed its check and the reference in turns: after each timed (and compared)
 /// call of the submission the reference is called with the same numbers.

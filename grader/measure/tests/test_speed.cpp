@@ -6,6 +6,8 @@
 #include "common/base/whole_file.hpp"
 #include "common/data/random.hpp"
 #include "grader/measure/measure_speed.hpp"
+#include "grader/measure/network_times.hpp"
+#include "grader/measure/quiet_gpu.hpp"
 
 using namespace convlab;
 using namespace convlab::grader;
