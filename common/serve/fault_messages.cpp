@@ -365,15 +365,49 @@ std::string place_text(const FaultMemory& memory, const std::string& kernel,
          " of " + name;
 }
 
+// Of an array of the convolution.
+void explain_element(const FaultRecord& fault, const std::optional<ConvShape>& shape,
+                     const SourceText& sources, const Seen& place, Finding& message) {
+  const auto element = [&](long long index) {
+    return fault.array + "[" + std::to_string(index) + "]";
+  };
+  message.seen = "at " + element(fault.element);
+  if (fault.kind == FaultKind::kOutside && shape && !fault.array.empty()) {
+    const long long last = size_of(*shape, fault.array) - 1;
+    if (fault.element > last) message.seen += ", and the last element is " + element(last);
+  }
+  message.seen += "." + place;
+  if (fault.kind == FaultKind::kOutside && fault.line == 0) {
+    explain_long_copy(fault, sources, message);
+  }
+}
+
+void explain_host_pointer(const FaultRecord& fault, const SourceText& sources, const Seen& launched,
+                          Finding& message) {
+  const auto [name, bytes, is_reference] = sources.parameter(fault.kernel, fault.memory.argument);
+  message.seen = kernel_name(fault) + " gets a pointer to memory of the host as argument " +
+                 std::to_string(fault.memory.argument) + (name.empty() ? "" : ", `" + name + "`") +
+                 "." + launched;
+  if (is_reference) say(message, "E-host-pointer/reference", {name});
+}
+
+void explain_device_pointer(const FaultRecord& fault, const SourceText& sources, const Seen& place,
+                            Finding& message) {
+  message.seen = fault.text + "." + place;
+  if (fault.allocated_at.find(':') == std::string::npos) return;
+  const Seen quoted = sources.quote(fault.allocated_at);
+  message.seen += quoted.empty() ? " Allocated at " + fault.allocated_at + "."
+                                 : "\nIt points to memory allocated at:" + quoted;
+  const std::string kernel = sources.kernel_around(fault.file, fault.line);
+  if (!kernel.empty()) say(message, "E-device-pointer/kernel", {kernel});
+}
+
 Finding message_of(const FaultRecord& fault, const std::optional<ConvShape>& shape,
                    const SourceText& sources) {
   const std::string in_kernel = fault.kernel.empty() ? "" : " in " + kernel_name(fault);
   const Seen place = place_lines(fault, sources);
   const Seen launched = launch_lines(fault, sources);
   const Seen told = fault.text + in_kernel + ". " + thread_text(fault) + place + launched;
-  const auto element = [&](long long index) {
-    return fault.array + "[" + std::to_string(index) + "]";
-  };
   const std::string named = name_of(fault);
   Finding message{.id = named.substr(0, named.find('/')), .seen = told};
   if (message.id != named) say(message, named);
@@ -394,15 +428,9 @@ Finding message_of(const FaultRecord& fault, const std::optional<ConvShape>& sha
       explain_outside(fault, shape, sources, message);
       if (has_sizes_exchanged(fault, sources)) say(message, "E-outside/sizes-exchanged");
       break;
-    case FaultKind::kHostPointer: {
-      const auto [name, bytes, is_reference] =
-          sources.parameter(fault.kernel, fault.memory.argument);
-      message.seen = kernel_name(fault) + " gets a pointer to memory of the host as argument " +
-                     std::to_string(fault.memory.argument) +
-                     (name.empty() ? "" : ", `" + name + "`") + "." + launched;
-      if (is_reference) say(message, "E-host-pointer/reference", {name});
+    case FaultKind::kHostPointer:
+      explain_host_pointer(fault, sources, launched, message);
       break;
-    }
     case FaultKind::kBarrier:
       explain_barrier(fault, sources, message);
       break;
@@ -433,26 +461,12 @@ Finding message_of(const FaultRecord& fault, const std::optional<ConvShape>& sha
       message.seen = fault.text + in_kernel + ". " + thread_text(fault) + place;
       if (!fault.follows.empty()) message.seen += "\nThen: " + fault.follows + "." + launched;
       break;
-    case FaultKind::kDevicePointer: {
-      message.seen = fault.text + "." + place;
-      if (fault.allocated_at.find(':') == std::string::npos) break;
-      const Seen quoted = sources.quote(fault.allocated_at);
-      message.seen += quoted.empty() ? " Allocated at " + fault.allocated_at + "."
-                                     : "\nIt points to memory allocated at:" + quoted;
-      const std::string kernel = sources.kernel_around(fault.file, fault.line);
-      if (!kernel.empty()) say(message, "E-device-pointer/kernel", {kernel});
+    case FaultKind::kDevicePointer:
+      explain_device_pointer(fault, sources, place, message);
       break;
-    }
     case FaultKind::kOutside:
     case FaultKind::kReadOnly:
-      message.seen = "at " + element(fault.element);
-      if (fault.kind == FaultKind::kOutside && shape && !fault.array.empty()) {
-        const long long last = size_of(*shape, fault.array) - 1;
-        if (fault.element > last) message.seen += ", and the last element is " + element(last);
-      }
-      message.seen += "." + place;
-      if (fault.kind == FaultKind::kReadOnly) break;
-      if (fault.line == 0) explain_long_copy(fault, sources, message);
+      explain_element(fault, shape, sources, place, message);
       break;
     case FaultKind::kNull:
       message.seen = "a null pointer is used." + place;

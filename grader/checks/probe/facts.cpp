@@ -196,6 +196,36 @@ std::optional<Explanation> of_written(std::optional<Explanation> fact,
   return fact;
 }
 
+// Whether a formula, which a few products may fit by chance, gives the numbers of whole runs; or,
+// where a guard leaves out products, holds for most of them.
+bool is_confirmed(const WrongIndex& wrong, const std::vector<DenseRun>& runs) {
+  const bool holds_for_most = std::ranges::all_of(wrong.terms, [](const LabelledTerms& terms) {
+    return 2 * terms.terms.size() >= terms.factors.size();
+  });
+  return (holds_for_most && wrong.terms.size() == runs.size()) ||
+         std::ranges::all_of(
+             runs, [&](const DenseRun& run) { return predicts(*wrong.form, wrong.index, run); });
+}
+
+/// Measured terms whose products belong to the tap of their weight, or of their pixel.
+struct View {
+  std::vector<LabelledTerms> terms;
+  bool by_weight;
+};
+
+// Rather products that use another element than some that are missing: seen from the other array, a
+// product in another's place is missing in one place and doubled in the next.
+std::optional<Explanation> find_part(const std::vector<View>& views, const std::string& outputs) {
+  std::optional<Explanation> missing;
+  for (const View& view : views) {
+    WrongPart part(view.terms, view.by_weight);
+    auto fact = part.find(outputs);
+    if (fact && !part.is_missing()) return fact;
+    if (fact && !missing) missing = std::move(fact);
+  }
+  return missing;
+}
+
 // @param any_shape  the program promises more than the shapes of these runs
 std::optional<Explanation> find_terms(Program& program, const std::vector<DenseRun>& runs,
                                       const std::string& outputs, bool any_shape) {
@@ -205,11 +235,6 @@ std::optional<Explanation> find_terms(Program& program, const std::vector<DenseR
   for (const DenseRun& run : runs) {
     if (runs.size() < 3 || run.shape.weights_size() <= kMostWeights) shapes.push_back(run.shape);
   }
-  /// Measured terms whose products belong to the tap of their weight, or of their pixel.
-  struct View {
-    std::vector<LabelledTerms> terms;
-    bool by_weight;
-  };
   std::vector<View> views;
   std::vector<WrongIndex> candidates;
   const auto look_at = [&](const std::vector<Terms>& terms, bool by_weight) {
@@ -237,17 +262,7 @@ std::optional<Explanation> find_terms(Program& program, const std::vector<DenseR
     look_at(by_pixel, false);
     look_at(by_pixel, true);
   }
-  // A few products may fit a formula by chance: it must give the numbers of whole runs, or, where
-  // a guard leaves out products, hold for most of them.
-  std::erase_if(candidates, [&](const WrongIndex& each) {
-    const bool is_whole = std::ranges::all_of(
-        runs, [&](const DenseRun& run) { return predicts(*each.form, each.index, run); });
-    const bool holds_for_most = std::ranges::all_of(each.terms, [](const LabelledTerms& terms) {
-      return 2 * terms.terms.size() >= terms.factors.size();
-    });
-    const bool is_of_all = each.terms.size() == runs.size();
-    return !is_whole && !(holds_for_most && is_of_all);
-  });
+  std::erase_if(candidates, [&](const WrongIndex& each) { return !is_confirmed(each, runs); });
   if (!candidates.empty()) {
     const auto best = std::ranges::min_element(candidates, {}, complexity);
     const auto rival = std::ranges::find_if(
@@ -258,16 +273,7 @@ std::optional<Explanation> find_terms(Program& program, const std::vector<DenseR
     if (auto fact = find_output_rows(views.front().terms)) return fact;
     if (auto fact = find_tile_rows(views.front().terms)) return fact;
   }
-  // Rather products that use another element than some that are missing: seen from the other array,
-  // a product in another's place is missing in one place and doubled in the next.
-  std::optional<Explanation> missing;
-  for (const View& view : views) {
-    WrongPart part(view.terms, view.by_weight);
-    auto fact = part.find(outputs);
-    if (fact && !part.is_missing()) return fact;
-    if (fact && !missing) missing = std::move(fact);
-  }
-  if (missing) return missing;
+  if (auto fact = find_part(views, outputs)) return fact;
   if (any_shape) {
     if (auto fact = find_matrix_mistake(program)) return fact;
   }
