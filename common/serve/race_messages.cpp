@@ -69,9 +69,9 @@ enum class Order { kDown, kThroughNextPass, kUnknown };
 Order put_in_order(RaceFacts& race, const std::string& kernel, const SourceText& sources) {
   const bool in_block = race.scope == RaceScope::kBlock || race.scope == RaceScope::kWarp;
   if (!in_block || is_one_line(race)) return Order::kDown;
-  if (race.first.file != race.second.file ||
-      sources.kernel_around(race.first.file, race.first.line) !=
-          sources.kernel_around(race.second.file, race.second.line))
+  const std::string around = sources.kernel_around(race.first.file, race.first.line);
+  if (around.empty() || race.first.file != race.second.file ||
+      around != sources.kernel_around(race.second.file, race.second.line))
     return Order::kUnknown;
   if (race.second.line < race.first.line) std::swap(race.first, race.second);
   std::vector<std::string> names = {"__syncthreads", "sync"};

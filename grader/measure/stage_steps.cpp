@@ -304,19 +304,23 @@ class ProductWatch {
     return lines;
   }
 
-  /// The way of these numbers to the output, or of all.
+  /// The way of these numbers to the output, or of all: that by the threads that store it, where
+  /// these take them; others may take them for other outputs.
   [[nodiscard]] Lines uses_of(const std::vector<Origin>& origins) const {
     Lines lines;
+    Lines of_storing;
     for (const Block& block : blocks_) {
       for (const auto& [thread, own] : block.uses) {
+        const bool stores = std::ranges::any_of(
+            block.storing, [&, user = thread](std::int64_t each) { return owner(each) == user; });
         for (const auto& [origin, way] : own) {
-          const bool is_wanted =
-              origins.empty() || std::ranges::find(origins, origin) != origins.end();
-          if (is_wanted) lines.insert(way.begin(), way.end());
+          const bool is_wanted = std::ranges::find(origins, origin) != origins.end();
+          if (is_wanted || origins.empty()) lines.insert(way.begin(), way.end());
+          if (is_wanted && stores) of_storing.insert(way.begin(), way.end());
         }
       }
     }
-    return lines;
+    return of_storing.empty() ? lines : of_storing;
   }
 
   static std::string name_of(const Origin& origin) {

@@ -353,12 +353,15 @@ cudaError_t check(const Copy& copy, cudaMemcpyKind kind, const char* function) {
                                : FaultKind::kCopy);
   }
   // A GPU copies from or to the host's variable of that name, in silence.
-  for (const std::byte* const end : {static_cast<const std::byte*>(copy.to), copy.from})
-    if (is_unknown_symbol(end) && !find_symbol(end)->is_read_only)
-      return refuse(cudaErrorInvalidValue,
-                    std::string(function) + ": the " + (end == copy.to ? "target" : "source") +
-                        " is " + target_text(end),
-                    FaultKind::kCopySymbol);
+  const auto is_by_name = [](const void* end, bool names_symbol) {
+    return !names_symbol && is_unknown_symbol(end) && !find_symbol(end)->is_read_only;
+  };
+  const bool is_to = is_by_name(copy.to, copy.to_symbol);
+  if (is_to || is_by_name(copy.from, copy.from_symbol))
+    return refuse(cudaErrorInvalidValue,
+                  std::string(function) + ": the " + (is_to ? "target" : "source") + " is " +
+                      target_text(is_to ? copy.to : copy.from),
+                  FaultKind::kCopySymbol);
   if (const auto found = problem(copy))
     return refuse(cudaErrorInvalidValue, std::string(function) + " touches " + found->text,
                   found->kind);

@@ -152,6 +152,7 @@ TEST_CASE("race: which of two lines comes first is what the file says, not who r
     CHECK(contains(told(6, 6, reads_first).cause, "either thread may come first"));
     // A function that the kernel calls: its line tells nothing of the order.
     CHECK(contains(told(5, 20, reads_first).next, "Which of the two should come first?"));
+    CHECK(contains(told(22, 20, reads_first).next, "Which of the two should come first?"));
   }
 }
 

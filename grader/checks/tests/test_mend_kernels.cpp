@@ -3,6 +3,7 @@
 #include "common/base/tests/support/catch.hpp"
 #include "grader/checks/tests/has_edit.hpp"
 
+using convlab::grader::mend::Edit;
 using convlab::grader::mend::EditableFile;
 using convlab::grader::mend::has;
 using convlab::grader::mend::Kind;
