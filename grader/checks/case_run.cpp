@@ -220,7 +220,7 @@ ElementCase of_class(ElementCase test, Precision precision) {
   constexpr int kSmall = -15;  // with errors of halves that are still seen to be rounding
   const bool has_range = precision != Precision::kFp32 &&
                          oracle::Tolerance::of(precision, test.shape).smallest_normal == 0.0;
-  if (has_range && test.is_of_any_shape()) test.exponent = kSmall;
+  if (!test.exponent) test.exponent = has_range && test.is_of_any_shape() ? kSmall : 0;
   return test;
 }
 
@@ -411,9 +411,9 @@ class CaseRun {
   std::optional<Finding> find_rounding(WrongOutput& wrong, bool is_infinite) {
     const bool is_nearly = is_nearly_right(wrong);
     if (!is_nearly && !is_infinite && (wrong.is_whole || wrong.report.not_finite > 0)) return {};
-    if (is_nearly && test_.exponent != 0 && measured(wrong, is_right_of_usual_size()))
+    if (is_nearly && *test_.exponent != 0 && measured(wrong, is_right_of_usual_size()))
       return with_rounding(lost_precision(wrong, where_),
-                           probe::told("E-precision/range", {std::to_string(-test_.exponent)}));
+                           probe::told("E-precision/range", {std::to_string(-*test_.exponent)}));
     const auto rounding = measured(wrong, probe::rounding_of(probed_, is_infinite));
     if (!rounding || (!is_nearly && !rounding->is_named)) return std::nullopt;
     return with_rounding(lost_precision(wrong, where_), *rounding);

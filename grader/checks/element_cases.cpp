@@ -78,7 +78,7 @@ void fill_random(const ElementCase& test, std::uint64_t seed, const Arrays& arra
       }
     }
   };
-  fill(arrays.input, test.shape.input_size(), test.exponent);
+  fill(arrays.input, test.shape.input_size(), test.exponent.value_or(0));
   fill(arrays.weights, test.shape.weights_size(), 0);
   if (test.one_row) probe::keep_last_rows(test.shape, arrays.weights);
 }

@@ -22,7 +22,9 @@ struct ElementCase {
   /// Where it is wrong, small shapes are tried to find out why: a file must be right at all shapes,
   /// at this one, nobody reads the finding, or a finding is known already.
   enum class Probe { kAnyShape, kThisShape, kNone, kKnown } probe = Probe::kAnyShape;
-  int exponent = 0;  ///< of the power of two by which inputs that are not whole are multiplied
+  /// Of the power of two by which inputs that are not whole are multiplied; none: as the precision
+  /// of the stage asks.
+  std::optional<int> exponent{};
   [[nodiscard]] bool is_probed() const { return probe < Probe::kNone; }
   [[nodiscard]] bool is_of_any_shape() const { return probe == Probe::kAnyShape; }
 };

@@ -250,7 +250,8 @@ float convlab_traced_fmaf(float x, float y, float z) {
   return std::fma(x, y, z);
 }
 // The linker renames each function to one of its own.
-[[gnu::alias("convlab_traced_memcpy")]] void* convlab_traced_memmove(void*, const void*, std::size_t);
+[[gnu::alias("convlab_traced_memcpy")]] void* convlab_traced_memmove(void*, const void*,
+                                                                     std::size_t);
 [[gnu::alias("convlab_traced_memcpy")]] void* convlab_checked_copy(void*, const void*, std::size_t);
 [[gnu::alias("convlab_traced_memcpy")]] void* convlab_checked_move(void*, const void*, std::size_t);
 [[gnu::alias("convlab_traced_memset")]] void* convlab_checked_set(void*, int, std::size_t);

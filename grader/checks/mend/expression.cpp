@@ -401,7 +401,7 @@ class Expression {
       while (last < operators.size() && operators[last].second->strength > own) ++last;
       const bool is_less = operators[k].second->text[0] == '<';
       for (const auto& [stays, goes] : names_.guards) {
-        add(Kind::kCondition,
+        add(Kind::kComparison,
             {{operands[first].begin, operands[last].end, is_less ? stays : goes}});
       }
     }

@@ -116,7 +116,8 @@ void EditableFile::add_declared(const Site& site, Names& names) const {
   }
   for (const Variable& each : outline_.variables) {
     if (!is_known_at(site, each)) continue;
-    if (keeps_value(source_, each)) names.values.erase(each.alias);
+    if (names.values.contains(each.alias) && keeps_value(source_, each))
+      names.values.erase(each.alias);
     if (each.is_floating) names.values.erase(each.name);
     if (each.is_counter && names.values.contains(each.name)) names.counters.insert(each.name);
   }
