@@ -8,10 +8,10 @@
 #include <bit>
 #include <cstdio>
 #include <cstring>
+#include <fstream>
 #include <iterator>
 #include <utility>
 
-#include "common/base/buffer.hpp"
 #include "common/base/error.hpp"
 #include "common/emulation/include/convlab_emulation/shared_variable.hpp"
 #include "common/emulation/runtime/copy.hpp"
@@ -35,6 +35,19 @@ constexpr std::size_t kLargeAllocation = std::size_t{64} << 20U;
 
 // Set before main begins.
 std::atomic<std::size_t> least_alignment = 4;
+
+/// Bytes of memory that are available without swapping.
+std::size_t available_on_machine() {
+  std::ifstream file("/proc/meminfo");
+  std::string key;
+  std::size_t kibibytes = 0;
+  std::string unit;
+  while (file >> key >> kibibytes) {
+    if (key == "MemAvailable:") return kibibytes * 1024;
+    std::getline(file, unit);
+  }
+  return SIZE_MAX;
+}
 
 std::string pointer_text(const void* address) {
   std::array<char, 32> text;
@@ -137,7 +150,7 @@ void DeviceMemory::share() {
 void DeviceMemory::begin_again() {
   release_all();
   const std::lock_guard lock(mutex_);
-  discard_kept();
+  for (const Allocation& each : std::exchange(kept_, {})) discard(each);
   freed_.clear();
   begin_at_first_places();
 }
@@ -156,7 +169,7 @@ std::byte* DeviceMemory::find_gap(std::size_t bytes, bool of_device) {
   }
   const std::size_t needed = bytes + kGap;
   if (cursor + needed <= end) return std::exchange(cursor, cursor + needed);
-  discard_kept();
+  for (const Allocation& each : std::exchange(kept_, {})) discard(each);
   // Every address has been used once. From now on, take the first gap that is wide enough.
   std::byte* gap = begin + kGap;
   for (const auto& [pages, allocation] : live_) {
@@ -193,7 +206,7 @@ std::byte* DeviceMemory::take_kept(std::size_t page_bytes, MemoryKind kind) {
   const auto found = std::ranges::find_if(kept_, [&](const Allocation& each) {
     return each.page_bytes == page_bytes && each.kind == kind;
   });
-  if (!settings().forgives_reads || kept_.size() < kKept || found == kept_.end()) return nullptr;
+  if (kept_.size() < kKept || found == kept_.end()) return nullptr;
   std::byte* const pages = found->pages;
   kept_.erase(found);
   return pages;
@@ -203,9 +216,7 @@ std::byte* DeviceMemory::allocate(std::size_t bytes, MemoryKind kind) {
   const std::lock_guard lock(mutex_);
   if (kind != MemoryKind::kPinned && bytes > unused()) return nullptr;
   const bool is_sparse = settings().work == Work::kSamples;
-  if (!is_sparse && bytes > kLargeAllocation &&
-      static_cast<std::int64_t>(bytes) > available_memory())
-    return nullptr;
+  if (!is_sparse && bytes > kLargeAllocation && bytes > available_on_machine()) return nullptr;
   const std::size_t divisor = std::size_t{1} << static_cast<unsigned>(std::countr_zero(bytes));
   const std::size_t least =
       std::max<std::size_t>(least_alignment.load(), kind == MemoryKind::kPinned ? 16 : 0);
@@ -276,32 +287,16 @@ void DeviceMemory::unmap(const Allocation& allocation) {
   if (freed_.size() >= kFreedRemembered) freed_.clear();
   freed_.emplace(allocation.pages, allocation);
   if (threads_have_rights()) take_from_rights(allocation.pages, allocation.page_bytes);
-  // To fill what surrounds an array takes most of the time of a small run, and to give back each
-  // array alone takes three calls of the system.
-  const std::size_t small = is_shared_ && !forgiven_bytes() ? 64 * kPage : 3 * forgiven_bytes();
-  const bool is_closed = (is_shared_ && !allocation.is_open) ||
-                         protect(allocation.pages, allocation.page_bytes, PROT_NONE);
-  if (allocation.page_bytes > small || !is_closed) return discard(allocation);
+  // To fill what surrounds an array takes most of the time of a small run.
+  const bool is_small = allocation.page_bytes <= 3 * forgiven_bytes();
+  if (!is_small || !protect(allocation.pages, allocation.page_bytes, PROT_NONE)) {
+    return discard(allocation);
+  }
   kept_.push_back(allocation);
-  if (kept_.size() <= 2 * kKept) return;
-  if (!settings().forgives_reads) return discard_kept();
-  discard(kept_.front());
-  kept_.erase(kept_.begin());
-}
-
-// In one piece, unless something lives between them.
-void DeviceMemory::discard_kept() {
-  const std::vector<Allocation> kept = std::exchange(kept_, {});
-  if (kept.empty()) return;
-  const auto [first, last] = std::ranges::minmax(kept, {}, &Allocation::pages);
-  Allocation all = first;
-  all.page_bytes = static_cast<std::size_t>(last.pages + last.page_bytes - first.pages);
-  const auto next = live_.lower_bound(first.pages);
-  const auto is_of_device = [](const Allocation& each) { return each.kind == MemoryKind::kDevice; };
-  if (is_shared_ && (next == live_.end() || next->first >= last.pages) &&
-      std::ranges::all_of(kept, is_of_device))
-    return discard(all);
-  for (const Allocation& each : kept) discard(each);
+  if (kept_.size() > 2 * kKept) {
+    discard(kept_.front());
+    kept_.erase(kept_.begin());
+  }
 }
 
 void DeviceMemory::discard(const Allocation& allocation) const {

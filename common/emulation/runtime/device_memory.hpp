@@ -134,7 +134,6 @@ class DeviceMemory {
   [[nodiscard]] std::size_t unused() const;  ///< the mutex is held
   void unmap(const Allocation& allocation);
   void discard(const Allocation& allocation) const;
-  void discard_kept();
   std::byte* take_kept(std::size_t page_bytes, MemoryKind kind);
   void begin_at_first_places();
   std::byte* find_gap(std::size_t bytes, bool of_device);
@@ -164,8 +163,8 @@ class DeviceMemory {
   std::array<std::byte*, 2> cursors_ = {};
   std::map<const std::byte*, Allocation> live_;   ///< by pages
   std::map<const std::byte*, Allocation> freed_;  ///< by pages, for reports
-  /// Freed and closed. Where reads beside them are forgiven, with what surrounds them: a new one of
-  /// the same size takes the place of the one that has been free longest, once there are so many.
+  /// Freed where reads beside them are forgiven, with what surrounds them: a new one of the same
+  /// size takes the place of the one that has been free longest, once there are so many.
   static constexpr std::size_t kKept = 16;
   std::vector<Allocation> kept_;
   std::size_t used_ = 0;

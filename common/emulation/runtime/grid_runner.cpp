@@ -48,9 +48,6 @@ constexpr Seconds kLook(0.1);
 // To wake a thread takes 5 to 50 µs: so long the launching thread works alone, unless the grid has
 // so many threads that it takes longer in any case.
 constexpr std::chrono::microseconds kAlone(50);
-// A thread that does not exist yet costs some twenty calls of the system first, and each kernel of
-// an observed run has a process of its own.
-constexpr std::chrono::microseconds kAloneBeforeNew(1000);
 constexpr std::uint64_t kManyThreads = 8192;
 // Blocks of a grid of which only samples run.
 constexpr std::uint64_t kSamples = 64;
@@ -116,7 +113,6 @@ class GridRunner {
       if (call.cooperative || threads > kManyThreads) call_helpers();
     }
     begun_ = std::chrono::steady_clock::now();
-    alone_ = workers_.size() < wanted ? kAloneBeforeNew : kAlone;
     launching_->bind_to_thread();
     workers_.front().thread = ::gettid();
     run_blocks(*launching_, workers_.front());
@@ -230,7 +226,7 @@ class GridRunner {
     while (!cancelled_.load()) {
       // A grid that takes less time than waking others is done alone.
       if (helpers_wanted_.load(std::memory_order_relaxed) != 0 &&
-          std::chrono::steady_clock::now() - begun_ > alone_) {
+          std::chrono::steady_clock::now() - begun_ > kAlone) {
         const std::lock_guard lock(mutex_);
         call_helpers();
       }
@@ -441,7 +437,6 @@ class GridRunner {
   // The grid that runs.
   std::atomic<std::uint64_t> helpers_wanted_{0};  ///< workers that nobody has called yet
   std::chrono::steady_clock::time_point begun_;
-  std::chrono::microseconds alone_{0};  ///< so long the launching thread calls nobody
   const KernelCall* call_ = nullptr;
   std::uint64_t blocks_ = 0;      ///< that run
   std::uint64_t all_blocks_ = 0;  ///< of the grid
