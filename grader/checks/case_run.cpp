@@ -214,25 +214,12 @@ std::optional<Finding> slow_in_part(Submission& submission, const StageInfo& sta
                   std::to_string(std::lround(most_s))});
 }
 
-// Of a class with fewer digits than floats and their range: halves have few digits of such inputs.
-// Of course files the class is found by what they keep.
-ElementCase of_class(ElementCase test, Precision precision) {
-  constexpr int kSmall = -15;  // with errors of halves that are still seen to be rounding
-  const bool has_range = precision != Precision::kFp32 &&
-                         oracle::Tolerance::of(precision, test.shape).smallest_normal == 0.0;
-  if (!test.exponent) test.exponent = has_range && test.is_of_any_shape() ? kSmall : 0;
-  return test;
-}
-
 /// One run of a case, and what explains it where it is wrong.
 class CaseRun {
  public:
   CaseRun(Submission& submission, const StageInfo& stage, const ElementCase& test,
           std::uint64_t seed)
-      : submission_(submission),
-        stage_(stage),
-        test_(of_class(test, stage.precision)),
-        seed_(seed) {
+      : submission_(submission), stage_(stage), test_(test), seed_(seed) {
     outcome_.result = {.stage = stage.id,
                        .name = test.name,
                        .shape = test.shape,
@@ -411,19 +398,9 @@ class CaseRun {
   std::optional<Finding> find_rounding(WrongOutput& wrong, bool is_infinite) {
     const bool is_nearly = is_nearly_right(wrong);
     if (!is_nearly && !is_infinite && (wrong.is_whole || wrong.report.not_finite > 0)) return {};
-    if (is_nearly && *test_.exponent != 0 && measured(wrong, is_right_of_usual_size()))
-      return with_rounding(lost_precision(wrong, where_),
-                           probe::told("E-precision/range", {std::to_string(-*test_.exponent)}));
     const auto rounding = measured(wrong, probe::rounding_of(probed_, is_infinite));
     if (!rounding || (!is_nearly && !rounding->is_named)) return std::nullopt;
     return with_rounding(lost_precision(wrong, where_), *rounding);
-  }
-
-  bool is_right_of_usual_size() {
-    ElementCase usual = test_;
-    usual.exponent = 0;
-    fill_random(usual, seed_, arrays_);
-    return !submission_.run(stage_.id).failure && compare_().passed(test_.shape);
   }
 
   std::optional<Finding> find_on_device(WrongOutput& wrong) {
@@ -458,7 +435,7 @@ class CaseRun {
 
   Submission& submission_;
   const StageInfo& stage_;
-  const ElementCase test_;
+  const ElementCase& test_;
   std::uint64_t seed_;
   const std::string where_ = where_of(test_);
   const probe::WrongStage probed_{submission_, stage_, test_.shape, test_.is_of_any_shape()};

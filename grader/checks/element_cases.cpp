@@ -65,7 +65,7 @@ static int largest_of(const ElementCase& test) {
 void fill_random(const ElementCase& test, std::uint64_t seed, const Arrays& arrays) {
   // The engine's numbers are fixed by the standard; its distributions are not, so there are none.
   std::mt19937_64 engine(seed);
-  const auto fill = [&](float* values, std::int64_t count, int exponent) {
+  const auto fill = [&](float* values, std::int64_t count) {
     const int largest = largest_of(test);
     constexpr int kBits = 24;
     for (std::int64_t i = 0; i < count; ++i) {
@@ -74,12 +74,12 @@ void fill_random(const ElementCase& test, std::uint64_t seed, const Arrays& arra
         values[i] = static_cast<float>(whole < 0 ? whole : whole + 1);  // a zero would hide much
       } else {
         const auto bits = static_cast<std::int32_t>(engine() >> (64 - kBits));
-        values[i] = std::ldexp(static_cast<float>(bits - (1 << (kBits - 1))), exponent + 1 - kBits);
+        values[i] = static_cast<float>(bits - (1 << (kBits - 1))) / (1 << (kBits - 1));
       }
     }
   };
-  fill(arrays.input, test.shape.input_size(), test.exponent.value_or(0));
-  fill(arrays.weights, test.shape.weights_size(), 0);
+  fill(arrays.input, test.shape.input_size());
+  fill(arrays.weights, test.shape.weights_size());
   if (test.one_row) probe::keep_last_rows(test.shape, arrays.weights);
 }
 

@@ -22,9 +22,6 @@ struct ElementCase {
   /// Where it is wrong, small shapes are tried to find out why: a file must be right at all shapes,
   /// at this one, nobody reads the finding, or a finding is known already.
   enum class Probe { kAnyShape, kThisShape, kNone, kKnown } probe = Probe::kAnyShape;
-  /// Of the power of two by which inputs that are not whole are multiplied; none: as the precision
-  /// of the stage asks.
-  std::optional<int> exponent{};
   [[nodiscard]] bool is_probed() const { return probe < Probe::kNone; }
   [[nodiscard]] bool is_of_any_shape() const { return probe == Probe::kAnyShape; }
 };
@@ -34,8 +31,7 @@ struct ElementCase {
 const std::vector<ElementCase>& element_cases();
 
 /// Fills input and weights: whole numbers from -largest to largest but 0, so small that halves hold
-/// every sum, or numbers in [-1, 1) with all 24 bits, of the input times 2^exponent. The same for a
-/// seed on every machine.
+/// every sum, or numbers in [-1, 1) with all 24 bits. The same for a seed on every machine.
 void fill_random(const ElementCase& test, std::uint64_t seed, const Arrays& arrays);
 
 struct CaseOutcome {
