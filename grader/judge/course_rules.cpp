@@ -8,6 +8,7 @@
 #include <set>
 
 #include "common/base/text.hpp"
+#include "common/device/scale_matmul.hpp"
 #include "common/timing/three_digits.hpp"
 #include "grader/checks/element_cases.hpp"
 #include "grader/checks/findings/catalogue.hpp"
@@ -81,7 +82,7 @@ class Looks {
 
   // The grader's kernel doubles every product then, so the output doubles, too.
   void look_at_matmul(RuleFacts& facts) {
-    submission_.set_environment({"CONVLAB_MATMUL_FACTOR=2"});
+    submission_.set_environment({kMatmulSetting + std::string("2")});
     const Arrays given = arrays(submission_);
     const Call call = submission_.run(stage_.id);
     std::vector<float> doubled(given.weights, given.weights + shape_.weights_size());
